@@ -1,0 +1,38 @@
+#pragma once
+// One function a kind, each in its own small file under its group's folder. Adding a kind: a line of schema,
+// a file with its function, a line here and in kinds.cpp.
+
+#include "api/kind.h"
+
+namespace yard {
+
+// core
+Kind namespace_kind();
+Kind config_map_kind();
+Kind secret_kind();
+Kind pod_kind();
+Kind pod_template_kind();
+Kind event_kind();         // core/v1
+Kind service_kind();
+Kind endpoints_kind();
+Kind node_kind();
+Kind service_account_kind();
+Kind persistent_volume_kind();
+Kind persistent_volume_claim_kind();
+Kind resource_quota_kind();
+Kind limit_range_kind();
+// other groups
+Kind job_kind();
+Kind cron_job_kind();
+Kind events_event_kind();  // events.k8s.io/v1, a view of the same storage
+Kind endpoint_slice_kind();
+Kind lease_kind();
+Kind priority_class_kind();
+Kind storage_class_kind();
+Kind custom_resource_definition_kind();
+
+// Shared by the kinds: verbs of an ordinary kind, the status subresource.
+std::vector<std::string> all_verbs();
+Subresource status_subresource();
+
+}  // namespace yard
