@@ -1,7 +1,8 @@
-#include "api/validation.h"
+#include "api/checks.h"
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,25 @@ namespace yard {
 std::string_view text_of(const Json& value) {
   const auto* text = value.if_string();
   return text ? std::string_view(*text) : std::string_view();
+}
+
+int64_t int_of(const Json& value) {
+  if (const int64_t* number = value.if_int64()) return *number;
+  if (const uint64_t* number = value.if_uint64()) {
+    return static_cast<int64_t>(std::min<uint64_t>(*number, std::numeric_limits<int64_t>::max()));
+  }
+  return 0;
+}
+
+std::string_view text_in(const JsonObject& object, std::string_view key) {
+  const Json* member = object.if_contains(key);
+  return member ? text_of(*member) : std::string_view();
+}
+
+bool bool_in(const JsonObject& object, std::string_view key) {
+  const Json* member = object.if_contains(key);
+  const bool* value = member ? member->if_bool() : nullptr;
+  return value && *value;
 }
 
 const JsonArray& array_at(const Json& value, std::string_view key) {
@@ -29,7 +49,7 @@ const JsonObject& members_at(const Json& value, std::string_view key) {
   return members_of(find(value, key));
 }
 
-void append(FieldErrors& errors, FieldErrors more) {
+void append_errors(FieldErrors& errors, FieldErrors more) {
   errors.insert(errors.end(), std::make_move_iterator(more.begin()),
                 std::make_move_iterator(more.end()));
 }

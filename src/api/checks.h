@@ -14,12 +14,16 @@ namespace yard {
 inline constexpr std::string_view kNotNegative = "must be greater than or equal to 0";
 inline constexpr std::string_view kImmutable = "field is immutable";
 
-std::string_view text_of(const Json& value);                            // "" when no string
+std::string_view text_of(const Json& value);  // "" when no string
+int64_t int_of(const Json& value);            // 0 when no whole number
+// The same for a member; text_at() and int_at() would copy a JsonObject into a Json.
+std::string_view text_in(const JsonObject& object, std::string_view key);
+bool bool_in(const JsonObject& object, std::string_view key);
 const JsonArray& array_at(const Json& value, std::string_view key);     // empty when absent
 const JsonObject& members_at(const Json& value, std::string_view key);  // empty when absent
 const JsonObject& members_of(const Json* value);
 
-void append(FieldErrors& errors, FieldErrors more);
+void append_errors(FieldErrors& errors, FieldErrors more);
 void add_problems(FieldErrors& errors, const FieldPath& path, std::string_view value,
                   const std::vector<std::string>& problems);
 
