@@ -198,10 +198,12 @@ std::optional<Time> CronSchedule::next_after(Time time) const {
   const auto last_day = day + days(5 * 366);
   for (; day <= last_day; day += days(1), hour = 0, minute = 0) {
     if (!matches_day(day)) continue;
-    while ((hour = next_bit(hours_, hour)) < 24) {
-      const unsigned slot = next_bit(minutes_, minute);
-      if (slot < 60) return day + hours(hour) + minutes(slot);
-      ++hour;
+    while (hour < 24) {
+      const unsigned next_hour = next_bit(hours_, hour);
+      if (next_hour >= 24) break;
+      const unsigned slot = next_bit(minutes_, next_hour == hour ? minute : 0);
+      if (slot < 60) return day + hours(next_hour) + minutes(slot);
+      hour = next_hour + 1;
       minute = 0;
     }
   }
