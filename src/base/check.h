@@ -10,7 +10,8 @@ namespace yard {
 
 inline void check(bool claim_holds, const char* claim,
                   std::source_location where = std::source_location::current()) {
-  if (!claim_holds) [[unlikely]] check_failed(claim, where);
+  if (!claim_holds) [[unlikely]]
+    check_failed(claim, where);
 }
 
 }  // namespace yard

@@ -1,10 +1,10 @@
 #pragma once
-// Levelled logging to standard error, one line a message. Never pass a Secret's content, a token or a
-// request body: names, counts and reasons only.
-
-#include <fmt/format.h>
+// Levelled logging to standard error, one line a message. Never pass a Secret's content, a token or
+// a request body: names, counts and reasons only.
 
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace yard {
 

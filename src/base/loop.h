@@ -16,11 +16,12 @@ using TimerId = uint64_t;  // 0 is no timer
 class Loop {
  public:
   virtual ~Loop() = default;
-  virtual Time now() const = 0;                       // wall clock
-  virtual void post(Task task) = 0;                   // any thread; never runs inline
-  virtual TimerId after(Duration delay, Task task) = 0;  // loop thread; fires on wall time, also after a sleep
-  virtual void cancel(TimerId timer) = 0;             // loop thread; harmless when it has fired
-  virtual Random& random() = 0;                       // loop thread
+  virtual Time now() const = 0;      // wall clock
+  virtual void post(Task task) = 0;  // any thread; never runs inline
+  virtual TimerId after(Duration delay,
+                        Task task) = 0;    // loop thread; fires on wall time, also after a sleep
+  virtual void cancel(TimerId timer) = 0;  // loop thread; harmless when it has fired
+  virtual Random& random() = 0;            // loop thread
   // Runs `work` on a thread of a small pool and then `done` on the loop.
   virtual void run_blocking(Task work, Task done) = 0;
   // Runs `task` on the loop whenever `fd` is readable, until forget_readable(fd).

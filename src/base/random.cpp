@@ -1,8 +1,7 @@
 #include "base/random.h"
 
-#include <sys/random.h>
-
 #include <string_view>
+#include <sys/random.h>
 
 #include "base/check.h"
 
@@ -43,7 +42,8 @@ std::string Random::uuid() {
 std::string Random::name_suffix(int length) {
   static constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
   std::string out;
-  for (int i = 0; i < length; ++i) out.push_back(kAlphabet[below(kAlphabet.size())]);
+  for (int i = 0; i < length; ++i)
+    out.push_back(kAlphabet[below(kAlphabet.size())]);
   return out;
 }
 

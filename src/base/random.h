@@ -1,5 +1,6 @@
 #pragma once
-// The only source of chance. Seeded: production seeds it from the kernel, a simulation from its seed.
+// The only source of chance. Seeded: production seeds it from the kernel, a simulation from its
+// seed.
 
 #include <cstdint>
 #include <string>

@@ -37,7 +37,8 @@ enum class Reason {
 int http_code(Reason reason);
 const char* wire_name(Reason reason);  // "NotFound"
 
-// One entry of Status.details.causes. For validation errors `reason` is FieldValueRequired and so on.
+// One entry of Status.details.causes. For validation errors `reason` is FieldValueRequired and so
+// on.
 struct Cause {
   std::string reason;
   std::string message;
@@ -62,28 +63,49 @@ struct Error {
   ErrorDetails details;
 };
 
-inline Error error(Reason reason, std::string message) { return Error{reason, std::move(message), {}}; }
+inline Error error(Reason reason, std::string message) {
+  return Error{reason, std::move(message), {}};
+}
 
 template <typename T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
   Result(Error failure) : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT
 
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
-  T& value() & { check(has_value(), "Result has a value"); return *std::get_if<0>(&state_); }
-  const T& value() const& { check(has_value(), "Result has a value"); return *std::get_if<0>(&state_); }
-  T&& value() && { check(has_value(), "Result has a value"); return std::move(*std::get_if<0>(&state_)); }
+  T& value() & {
+    check(has_value(), "Result has a value");
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const& {
+    check(has_value(), "Result has a value");
+    return *std::get_if<0>(&state_);
+  }
+  T&& value() && {
+    check(has_value(), "Result has a value");
+    return std::move(*std::get_if<0>(&state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
-  Error& error() & { check(!has_value(), "Result has an error"); return *std::get_if<1>(&state_); }
-  const Error& error() const& { check(!has_value(), "Result has an error"); return *std::get_if<1>(&state_); }
-  Error&& error() && { check(!has_value(), "Result has an error"); return std::move(*std::get_if<1>(&state_)); }
+  Error& error() & {
+    check(!has_value(), "Result has an error");
+    return *std::get_if<1>(&state_);
+  }
+  const Error& error() const& {
+    check(!has_value(), "Result has an error");
+    return *std::get_if<1>(&state_);
+  }
+  Error&& error() && {
+    check(!has_value(), "Result has an error");
+    return std::move(*std::get_if<1>(&state_));
+  }
 
  private:
   std::variant<T, Error> state_;
@@ -98,9 +120,18 @@ class [[nodiscard]] Result<void> {
   bool has_value() const { return !failed_; }
   explicit operator bool() const { return !failed_; }
   void value() const { check(!failed_, "Result has a value"); }
-  Error& error() & { check(failed_, "Result has an error"); return error_; }
-  const Error& error() const& { check(failed_, "Result has an error"); return error_; }
-  Error&& error() && { check(failed_, "Result has an error"); return std::move(error_); }
+  Error& error() & {
+    check(failed_, "Result has an error");
+    return error_;
+  }
+  const Error& error() const& {
+    check(failed_, "Result has an error");
+    return error_;
+  }
+  Error&& error() && {
+    check(failed_, "Result has an error");
+    return std::move(error_);
+  }
 
  private:
   Error error_;
@@ -109,17 +140,19 @@ class [[nodiscard]] Result<void> {
 
 namespace detail {
 template <typename T>
-T take_value(Result<T>& result) { return std::move(result).value(); }
+T take_value(Result<T>& result) {
+  return std::move(result).value();
+}
 inline void take_value(Result<void>&) {}
 }  // namespace detail
 
 // The value of a Result, or return its error from this function. Stands alone as an initialiser or
 // a statement; never inside braces (GCC 12 skips destructors of earlier elements there).
-#define TRY(expression)                                            \
-  ({                                                               \
-    auto try_result_ = (expression);                               \
-    if (!try_result_) return std::move(try_result_).error();       \
-    ::yard::detail::take_value(try_result_);                       \
+#define TRY(expression)                                      \
+  ({                                                         \
+    auto try_result_ = (expression);                         \
+    if (!try_result_) return std::move(try_result_).error(); \
+    ::yard::detail::take_value(try_result_);                 \
   })
 
 }  // namespace yard

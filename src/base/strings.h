@@ -9,26 +9,31 @@
 
 namespace yard {
 
-std::vector<std::string_view> split(std::string_view text, char separator);  // "a,,b" has three parts
+std::vector<std::string_view> split(std::string_view text,
+                                    char separator);  // "a,,b" has three parts
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string_view trim(std::string_view text);
 std::string lower(std::string_view text);  // ASCII
 bool equals_ignore_case(std::string_view left, std::string_view right);
 bool is_valid_utf8(std::string_view text);
 
-std::optional<int64_t> parse_int64(std::string_view text);  // the whole text, decimal, optional sign
+std::optional<int64_t> parse_int64(
+    std::string_view text);  // the whole text, decimal, optional sign
 std::optional<uint64_t> parse_uint64(std::string_view text);
 
 std::string base64_encode(std::string_view bytes);
-std::optional<std::string> base64_decode(std::string_view text);  // standard alphabet, padding required
-std::string base64url_encode(std::string_view bytes);             // no padding
+std::optional<std::string> base64_decode(
+    std::string_view text);                            // standard alphabet, padding required
+std::string base64url_encode(std::string_view bytes);  // no padding
 std::optional<std::string> base64url_decode(std::string_view text);
-std::string hex(uint64_t value);         // 16 digits
-uint64_t hash_bytes(std::string_view bytes);  // stable over runs (FNV-1a): cache keys and ETags, no security
+std::string hex(uint64_t value);  // 16 digits
+uint64_t hash_bytes(
+    std::string_view bytes);  // stable over runs (FNV-1a): cache keys and ETags, no security
 
 // Go's strconv.Quote, as %q prints it: the quotes around values in Kubernetes' messages.
 std::string quoted(std::string_view text);
-// How many terminal columns the text takes: 2 for wide East Asian characters, 0 for combining marks.
+// How many terminal columns the text takes: 2 for wide East Asian characters, 0 for combining
+// marks.
 int display_width(std::string_view utf8);
 
 // Lets maps keyed by std::string be searched by string_view.

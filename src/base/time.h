@@ -1,6 +1,6 @@
 #pragma once
-// Points in time and lengths of time, and the texts Kubernetes uses for them. Pure: the clock itself
-// is Loop::now().
+// Points in time and lengths of time, and the texts Kubernetes uses for them. Pure: the clock
+// itself is Loop::now().
 
 #include <chrono>
 #include <cstdint>
@@ -26,6 +26,8 @@ std::optional<Duration> parse_go_duration(std::string_view text);
 inline int64_t unix_seconds(Time time) {
   return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
 }
-inline Time from_unix_seconds(int64_t seconds) { return Time{std::chrono::seconds{seconds}}; }
+inline Time from_unix_seconds(int64_t seconds) {
+  return Time{std::chrono::seconds{seconds}};
+}
 
 }  // namespace yard

@@ -2,7 +2,8 @@
 
 namespace yard {
 
-SimLoop::SimLoop(uint64_t seed, Time start) : random_(seed), ties_(seed ^ 0x5bd1e995), now_(start) {}
+SimLoop::SimLoop(uint64_t seed, Time start)
+    : random_(seed), ties_(seed ^ 0x5bd1e995), now_(start) {}
 
 void SimLoop::post(Task task) {
   const uint64_t id = next_++;
@@ -28,10 +29,11 @@ void SimLoop::cancel(TimerId timer) {
 }
 
 void SimLoop::run_blocking(Task work, Task done) {
-  after(std::chrono::microseconds(ties_.below(2000)), [this, work = std::move(work), done = std::move(done)] {
-    work();
-    post(done);
-  });
+  after(std::chrono::microseconds(ties_.below(2000)),
+        [this, work = std::move(work), done = std::move(done)] {
+          work();
+          post(done);
+        });
 }
 
 void SimLoop::on_readable(int, Task) {}
@@ -56,7 +58,8 @@ size_t SimLoop::run_ready() {
 
 void SimLoop::advance(Duration length) {
   const Time until = now_ + length;
-  while (!queue_.empty() && queue_.begin()->first.due <= until) run_one();
+  while (!queue_.empty() && queue_.begin()->first.due <= until)
+    run_one();
   now_ = std::max(now_, until);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The simulated Loop: a heap of (time, seeded tie) and tasks on a hand-cranked clock. Tests never sleep; they
-// advance it.
+// The simulated Loop: a heap of (time, seeded tie) and tasks on a hand-cranked clock. Tests never
+// sleep; they advance it.
 
 #include <map>
 #include <set>
@@ -19,17 +19,19 @@ class SimLoop : public Loop {
   TimerId after(Duration delay, Task task) override;
   void cancel(TimerId timer) override;
   Random& random() override { return random_; }
-  void run_blocking(Task work, Task done) override;  // both run on the loop, some virtual time apart
+  void run_blocking(Task work,
+                    Task done) override;  // both run on the loop, some virtual time apart
   void on_readable(int fd, Task task) override;
   void forget_readable(int fd) override;
 
-  bool run_one();                       // false: nothing left
-  size_t run_ready();                   // all that is due now, in seeded order among equals
-  void advance(Duration length);        // runs everything due on the way
+  bool run_one();                 // false: nothing left
+  size_t run_ready();             // all that is due now, in seeded order among equals
+  void advance(Duration length);  // runs everything due on the way
   bool run_until(const std::function<bool()>& condition, Duration at_most = std::chrono::hours(1));
   void jump_clock(Duration by) { now_ += by; }  // wall clock only, as a laptop's sleep
   size_t pending() const { return queue_.size(); }
-  // Posted tasks keep their order, as on the real loop; only simultaneous timers are shuffled by the seed.
+  // Posted tasks keep their order, as on the real loop; only simultaneous timers are shuffled by
+  // the seed.
 
  private:
   struct Order {
