@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/checks.h"
 #include "base/strings.h"
 
 namespace yard {
@@ -59,12 +60,6 @@ bool is_word(std::string_view text) {
   return !text.empty() && is_alnum(text.front()) && is_alnum(text.back()) &&
          std::ranges::all_of(
              text, [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; });
-}
-
-void add_problems(FieldErrors& errors, const FieldPath& path, std::string_view value,
-                  const std::vector<std::string>& problems) {
-  for (const std::string& problem : problems)
-    errors.push_back(invalid(path, Json(value), problem));
 }
 
 }  // namespace
@@ -144,34 +139,6 @@ std::vector<std::string> name_problems(NameRule rule, std::string_view name) {
   return {};
 }
 
-namespace {
-
-// Text of a member that the schema has already made a string.
-std::string_view text_of(const Json& value) {
-  const auto* text = value.if_string();
-  return text ? std::string_view(*text) : std::string_view();
-}
-
-const JsonArray& array_at(const Json& value, std::string_view key) {
-  static const JsonArray kNone;
-  const Json* member = find(value, key);
-  const JsonArray* array = member ? member->if_array() : nullptr;
-  return array ? *array : kNone;
-}
-
-const JsonObject& members_of(const Json* value) {
-  static const JsonObject kNone;
-  const JsonObject* object = value ? value->if_object() : nullptr;
-  return object ? *object : kNone;
-}
-
-void append(FieldErrors& errors, FieldErrors more) {
-  errors.insert(errors.end(), std::make_move_iterator(more.begin()),
-                std::make_move_iterator(more.end()));
-}
-
-}  // namespace
-
 FieldErrors validate_labels(const Json* labels, const FieldPath& path) {
   FieldErrors errors;
   for (const auto& [key, value] : members_of(labels)) {
@@ -227,10 +194,11 @@ FieldErrors validate_requirement(const Json& requirement, const FieldPath& path)
 FieldErrors validate_label_selector(const Json* selector, const FieldPath& path) {
   FieldErrors errors;
   if (!selector) return errors;
-  append(errors, validate_labels(find(*selector, "matchLabels"), path.child("matchLabels")));
+  append_errors(errors, validate_labels(find(*selector, "matchLabels"), path.child("matchLabels")));
   const JsonArray& expressions = array_at(*selector, "matchExpressions");
   for (size_t i = 0; i < expressions.size(); ++i) {
-    append(errors, validate_requirement(expressions[i], path.child("matchExpressions").index(i)));
+    append_errors(errors,
+                  validate_requirement(expressions[i], path.child("matchExpressions").index(i)));
   }
   return errors;
 }
@@ -340,18 +308,10 @@ FieldErrors validate_finalizers(const Json& metadata, bool custom, const FieldPa
 
 FieldErrors validate_common(const Json& metadata, const FieldPath& path) {
   FieldErrors errors = validate_labels(find(metadata, "labels"), path.child("labels"));
-  append(errors, validate_annotations(find(metadata, "annotations"), path.child("annotations")));
-  append(errors, validate_owners(metadata, path.child("ownerReferences")));
+  append_errors(errors,
+                validate_annotations(find(metadata, "annotations"), path.child("annotations")));
+  append_errors(errors, validate_owners(metadata, path.child("ownerReferences")));
   return errors;
-}
-
-void require_unchanged(FieldErrors& errors, const Json& metadata, const Json& live,
-                       const FieldPath& path, const char* key) {
-  const Json* now = find(metadata, key);
-  const Json* before = find(live, key);
-  const Json null;
-  if (equal(now ? *now : null, before ? *before : null)) return;
-  errors.push_back(invalid(path.child(key), now ? *now : null, "field is immutable"));
 }
 
 // Compared by value and not by place, so that a reordered list adds nothing.
@@ -377,8 +337,8 @@ FieldErrors validate_metadata(const Json& object, const Kind& kind) {
   const FieldPath path("metadata");
   const Json& metadata = metadata_of(object);
   FieldErrors errors = validate_names(metadata, kind, path);
-  append(errors, validate_common(metadata, path));
-  append(errors, validate_finalizers(metadata, kind.custom, path.child("finalizers")));
+  append_errors(errors, validate_common(metadata, path));
+  append_errors(errors, validate_finalizers(metadata, kind.custom, path.child("finalizers")));
   return errors;
 }
 
@@ -390,11 +350,11 @@ FieldErrors validate_metadata_update(const Json& object, const Json& live) {
   if (find(before, "deletionTimestamp")) forbid_new_finalizers(errors, metadata, before, path);
   for (const char* key : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
                           "deletionGracePeriodSeconds"}) {
-    require_unchanged(errors, metadata, before, path, key);
+    check_immutable(errors, metadata, before, key, path);
   }
-  append(errors, validate_common(metadata, path));
+  append_errors(errors, validate_common(metadata, path));
   // Whether the kind is custom is unknown here; a bare name is refused when the object is created.
-  append(errors, validate_finalizers(metadata, true, path.child("finalizers")));
+  append_errors(errors, validate_finalizers(metadata, true, path.child("finalizers")));
   return errors;
 }
 
