@@ -1,9 +1,9 @@
 #include "json/json_error.h"
 
-#include <fmt/format.h>
-
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace yard {
 
@@ -95,7 +95,8 @@ std::string shown_character(char byte) {
 
 std::string syntax_words(std::string_view text, size_t offset) {
   Place place;
-  for (char byte : text.substr(0, offset)) place.read(byte);
+  for (char byte : text.substr(0, offset))
+    place.read(byte);
   if (offset >= text.size()) return "unexpected end of JSON input";
   if (place.in_string() && static_cast<unsigned char>(text[offset]) >= 0x80) {
     return "invalid UTF-8 in string literal";

@@ -1,8 +1,9 @@
 #pragma once
 // What to tell someone whose JSON cannot be read. Private to this folder.
 
-#include <boost/json/error.hpp>
 #include <string_view>
+
+#include <boost/json/error.hpp>
 
 #include "base/result.h"
 

@@ -1,15 +1,16 @@
-// Text to Json over Boost.JSON's SAX parser. The good path builds the tree and counts keys, no more; what
-// is only asked of bad input (which key came twice, where the error stands) is found by a second look.
-
-#include <fmt/format.h>
+// Text to Json over Boost.JSON's SAX parser. The good path builds the tree and counts keys, no
+// more; what is only asked of bad input (which key came twice, where the error stands) is found by
+// a second look.
 
 #include <algorithm>
-#include <boost/json.hpp>
-#include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <cmath>
 #include <memory>
 #include <unordered_set>
+
+#include <boost/json.hpp>
+#include <boost/json/basic_parser_impl.hpp>
+#include <fmt/format.h>
 
 #include "json/json.h"
 #include "json/json_error.h"
@@ -20,12 +21,14 @@ namespace {
 
 namespace bj = boost::json;
 
-// Boost 1.81 reads doubles up to one unit off; std::from_chars is exact. Infinite means "too large".
+// Boost 1.81 reads doubles up to one unit off; std::from_chars is exact. Infinite means "too
+// large".
 double exact_double(double approximate, std::string_view digits) {
   double exact = 0;
   auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), exact);
   if (problem == std::errc()) return exact;
-  return std::fabs(approximate) > 1 ? HUGE_VAL : 0.0;  // out of range: too large, or too small to tell from 0
+  return std::fabs(approximate) > 1 ? HUGE_VAL
+                                    : 0.0;  // out of range: too large, or too small to tell from 0
 }
 
 // The events a handler may ignore.
@@ -175,7 +178,8 @@ size_t count_keys(const Json& value) {
   return count;
 }
 
-// One parser a thread, so that its stack of pending values is allocated once; a large body's is given back.
+// One parser a thread, so that its stack of pending values is allocated once; a large body's is
+// given back.
 class ThreadParser {
  public:
   static constexpr size_t kLargeText = 256 * 1024;

@@ -1,5 +1,6 @@
 // Json to text. Our own writer: shorter than driving boost::json::serializer through a buffer, and
-// numbers come out as Go prints them (1, not 1E0), which is what clients of Kubernetes compare with.
+// numbers come out as Go prints them (1, not 1E0), which is what clients of Kubernetes compare
+// with.
 
 #include <array>
 #include <charconv>
@@ -14,7 +15,8 @@ namespace {
 // What stands after the backslash: 0 for a byte that is written as it is, 'u' for \u00XX.
 constexpr std::array<char, 256> kEscapes = [] {
   std::array<char, 256> escapes{};
-  for (int byte = 0; byte < 0x20; ++byte) escapes[static_cast<size_t>(byte)] = 'u';
+  for (int byte = 0; byte < 0x20; ++byte)
+    escapes[static_cast<size_t>(byte)] = 'u';
   escapes['"'] = '"';
   escapes['\\'] = '\\';
   escapes['\n'] = 'n';
