@@ -8,11 +8,6 @@
 
 namespace yard {
 
-std::string_view text_of(const Json& value) {
-  const auto* text = value.if_string();
-  return text ? std::string_view(*text) : std::string_view();
-}
-
 int64_t int_of(const Json& value) {
   if (const int64_t* number = value.if_int64()) return *number;
   if (const uint64_t* number = value.if_uint64()) {
@@ -47,17 +42,6 @@ const JsonObject& members_of(const Json* value) {
 
 const JsonObject& members_at(const Json& value, std::string_view key) {
   return members_of(find(value, key));
-}
-
-void append_errors(FieldErrors& errors, FieldErrors more) {
-  errors.insert(errors.end(), std::make_move_iterator(more.begin()),
-                std::make_move_iterator(more.end()));
-}
-
-void add_problems(FieldErrors& errors, const FieldPath& path, std::string_view value,
-                  const std::vector<std::string>& problems) {
-  for (const std::string& problem : problems)
-    errors.push_back(invalid(path, Json(value), problem));
 }
 
 void check_not_negative(FieldErrors& errors, const Json& parent, const char* key,
@@ -97,16 +81,11 @@ void require_member(FieldErrors& errors, const Json& parent, const char* key,
   if (text_at(parent, {key}).empty()) errors.push_back(required(path.child(key)));
 }
 
-bool same(const Json* left, const Json* right) {
-  if (!left || !right) return left == right;
-  return equal(*left, *right);
-}
-
 void check_immutable(FieldErrors& errors, const Json& parent, const Json& live, const char* key,
                      const FieldPath& path) {
   const Json* value = find(parent, key);
   if (same(value, find(live, key))) return;
-  errors.push_back(invalid(path.child(key), value ? *value : Json(), kImmutable));
+  errors.push_back(invalid(path.child(key), value ? *value : Json(), kFieldIsImmutable));
 }
 
 }  // namespace yard

@@ -50,7 +50,7 @@ void check_template(FieldErrors& errors, const Json& spec, const Json& job_live,
   const Json& before = member_or_empty(job_live, {"spec", "template"});
   if (equal(now, before)) return;
   if (may_redirect_pods(job_live) && equal(with_directions_of(now, before), before)) return;
-  errors.push_back(invalid(path.child("template"), now, kImmutable));
+  errors.push_back(invalid(path.child("template"), now, kFieldIsImmutable));
 }
 
 // An elastic Indexed Job grows and shrinks with its completions and parallelism together.

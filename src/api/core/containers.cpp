@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "api/checks.h"
 #include "api/core/pod_parts.h"
 #include "api/meta/names.h"
-#include "api/checks.h"
 #include "base/strings.h"
 
 namespace yard {
@@ -134,7 +134,7 @@ FieldErrors validate_containers(const Json& spec, const PodFacts& pod, const Fie
     const JsonArray& containers = array_at(spec, list.key);
     for (size_t i = 0; i < containers.size(); ++i) {
       append_errors(errors, validate_container(containers[i], list.role, pod, taken,
-                                        path.child(list.key).index(i)));
+                                               path.child(list.key).index(i)));
       // Init containers run one after the other, so each has the host ports to itself.
       if (list.role == Role::Init) taken.host_ports.clear();
     }

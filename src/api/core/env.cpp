@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
 
+#include "api/checks.h"
 #include "api/core/pod_parts.h"
 #include "api/meta/names.h"
 #include "api/meta/quantity.h"
-#include "api/checks.h"
 #include "base/strings.h"
 
 namespace yard {
@@ -134,24 +134,6 @@ bool is_fit_divisor(std::string_view resource, const Quantity& divisor) {
 }
 
 }  // namespace
-
-std::vector<std::string> config_key_problems(std::string_view key) {
-  if (key == ".") return {"must not be '.'"};
-  if (key == "..") return {"must not be '..'"};
-  if (key.starts_with("..")) return {"must not start with '..'"};
-  std::vector<std::string> problems;
-  if (key.size() > 253) problems.emplace_back("must be no more than 253 characters");
-  const bool plain = std::ranges::all_of(key, [](unsigned char c) {
-    return (c < 128 && std::isalnum(c)) || c == '-' || c == '_' || c == '.';
-  });
-  if (key.empty() || !plain) {
-    problems.emplace_back(
-        "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "
-        "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is "
-        "'[-._a-zA-Z0-9]+')");
-  }
-  return problems;
-}
 
 FieldErrors validate_field_ref(const Json& ref, const FieldPath& path, bool in_volume) {
   FieldErrors errors;

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "api/checks.h"
 #include "api/core/pod_parts.h"
 #include "api/meta/names.h"
-#include "api/checks.h"
 #include "base/strings.h"
 
 namespace yard {
@@ -61,8 +61,8 @@ FieldErrors validate_node_term(const Json& term, const FieldPath& path) {
   FieldErrors errors;
   const JsonArray& expressions = array_at(term, "matchExpressions");
   for (size_t i = 0; i < expressions.size(); ++i) {
-    append_errors(errors,
-           validate_node_expression(expressions[i], path.child("matchExpressions").index(i)));
+    append_errors(
+        errors, validate_node_expression(expressions[i], path.child("matchExpressions").index(i)));
   }
   const JsonArray& fields = array_at(term, "matchFields");
   for (size_t i = 0; i < fields.size(); ++i) {
@@ -103,8 +103,8 @@ FieldErrors validate_node_affinity(const Json& affinity, const FieldPath& path) 
 FieldErrors validate_pod_term(const Json& term, const FieldPath& path) {
   FieldErrors errors =
       validate_label_selector(find(term, "labelSelector"), path.child("labelSelector"));
-  append_errors(errors,
-         validate_label_selector(find(term, "namespaceSelector"), path.child("namespaceSelector")));
+  append_errors(errors, validate_label_selector(find(term, "namespaceSelector"),
+                                                path.child("namespaceSelector")));
   for (const Json& ns : array_at(term, "namespaces")) {
     add_problems(errors, path.child("namespace"), text_of(ns), dns1123_label_problems(text_of(ns)));
   }
@@ -221,7 +221,7 @@ FieldErrors validate_spread(const Json& spec, const FieldPath& path) {
                                  Json(fmt::format("{{{}, {}}}", key, action))));
     }
     append_errors(errors, validate_label_selector(find(constraint, "labelSelector"),
-                                           place.child("labelSelector")));
+                                                  place.child("labelSelector")));
   }
   return errors;
 }

@@ -1,6 +1,6 @@
+#include "api/checks.h"
 #include "api/core/pod_template.h"
 #include "api/meta/quantity.h"
-#include "api/checks.h"
 
 namespace yard {
 namespace {

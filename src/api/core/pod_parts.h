@@ -24,15 +24,13 @@ FieldErrors validate_containers(const Json& spec, const PodFacts& pod, const Fie
 
 // Environment (env.cpp): env and envFrom of one container.
 FieldErrors validate_env(const Json& container, const FieldPath& path);
-// A downward API field: `supported` are the plain paths, `subscripts` allows labels['k'].
+// A downward API field: the environment and volumes offer different ones.
 FieldErrors validate_field_ref(const Json& ref, const FieldPath& path, bool in_volume);
 FieldErrors validate_resource_field_ref(const Json& ref, const FieldPath& path, bool in_volume);
-std::vector<std::string> config_key_problems(std::string_view key);
 
 // Probes and lifecycle hooks (probes.cpp).
 FieldErrors validate_probes(const Json& container, const FieldPath& path);
 FieldErrors validate_lifecycle(const Json& container, int64_t grace_seconds, const FieldPath& path);
-std::vector<std::string> port_name_problems(std::string_view name);
 
 // Volumes (volumes.cpp): the volumes, and the mounts of one container.
 VolumeNames volume_names(const Json& spec);

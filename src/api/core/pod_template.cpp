@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "api/checks.h"
 #include "api/core/pod_parts.h"
 #include "api/meta/names.h"
 #include "api/meta/quantity.h"
-#include "api/checks.h"
 #include "base/strings.h"
 
 namespace yard {
@@ -38,29 +38,13 @@ FieldErrors validate_dns(const Json& spec, const FieldPath& path) {
   return errors;
 }
 
-bool is_ip_address(std::string_view text) {
-  if (text.find(':') != std::string_view::npos) {
-    return text.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos;
-  }
-  const std::vector<std::string_view> parts = split(text, '.');
-  if (parts.size() != 4) return false;
-  for (std::string_view part : parts) {
-    const std::optional<uint64_t> number = parse_uint64(part);
-    if (!number || *number > 255 || part.size() > 3) return false;
-  }
-  return true;
-}
-
 FieldErrors validate_host_aliases(const Json& spec, const FieldPath& path) {
   FieldErrors errors;
   const JsonArray& aliases = array_at(spec, "hostAliases");
   for (size_t i = 0; i < aliases.size(); ++i) {
     const FieldPath place = path.child("hostAliases").index(i);
     const std::string_view ip = text_at(aliases[i], {"ip"});
-    if (!is_ip_address(ip)) {
-      errors.push_back(invalid(place.child("ip"), Json(ip),
-                               "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
-    }
+    check_ip(errors, place.child("ip"), ip);
     for (const Json& name : array_at(aliases[i], "hostnames")) {
       add_problems(errors, place.child("hostnames"), text_of(name),
                    dns1123_subdomain_problems(text_of(name)));
@@ -111,7 +95,8 @@ FieldErrors validate_pod_template(const Json& pod_template, const FieldPath& pat
   const Json& labelled = metadata ? *metadata : kNone;
   const FieldPath place = path.child("metadata");
   FieldErrors errors = validate_labels(find(labelled, "labels"), place.child("labels"));
-  append_errors(errors, validate_annotations(find(labelled, "annotations"), place.child("annotations")));
+  append_errors(errors,
+                validate_annotations(find(labelled, "annotations"), place.child("annotations")));
   const Json* spec = find(pod_template, "spec");
   append_errors(errors, validate_pod_spec(spec ? *spec : kNone, path.child("spec")));
   if (spec && !array_at(*spec, "ephemeralContainers").empty()) {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "api/core/pod_parts.h"
 #include "api/checks.h"
+#include "api/core/pod_parts.h"
 
 namespace yard {
 namespace {
@@ -103,28 +103,6 @@ void require_single_success(FieldErrors& errors, const Json& probe, const FieldP
 
 }  // namespace
 
-std::vector<std::string> port_name_problems(std::string_view name) {
-  std::vector<std::string> problems;
-  if (name.size() > 15) problems.emplace_back("must be no more than 15 characters");
-  const auto is_plain = [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-  };
-  const auto is_letter = [](unsigned char c) { return c >= 'a' && c <= 'z'; };
-  if (!std::ranges::all_of(name, is_plain)) {
-    problems.emplace_back("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
-  }
-  if (!std::ranges::any_of(name, is_letter)) {
-    problems.emplace_back("must contain at least one letter (a-z)");
-  }
-  if (name.find("--") != std::string_view::npos) {
-    problems.emplace_back("must not contain consecutive hyphens");
-  }
-  if (name.starts_with('-') || name.ends_with('-')) {
-    problems.emplace_back("must not begin or end with a hyphen");
-  }
-  return problems;
-}
-
 FieldErrors validate_probes(const Json& container, const FieldPath& path) {
   FieldErrors errors;
   for (const char* key : {"livenessProbe", "readinessProbe", "startupProbe"}) {
@@ -150,7 +128,7 @@ FieldErrors validate_lifecycle(const Json& container, int64_t grace_seconds,
   for (const char* hook : {"postStart", "preStop"}) {
     if (const Json* handler = find(*lifecycle, hook)) {
       append_errors(errors,
-             validate_handler(*handler, grace_seconds, path.child("lifecycle").child(hook)));
+                    validate_handler(*handler, grace_seconds, path.child("lifecycle").child(hook)));
     }
   }
   return errors;

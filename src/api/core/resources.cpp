@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "api/checks.h"
 #include "api/core/pod_parts.h"
 #include "api/meta/names.h"
-#include "api/checks.h"
 
 namespace yard {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "api/core/pod_parts.h"
 #include "api/checks.h"
+#include "api/core/pod_parts.h"
 
 namespace yard {
 namespace {

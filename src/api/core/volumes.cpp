@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "api/checks.h"
 #include "api/core/pod_parts.h"
 #include "api/meta/names.h"
 #include "api/meta/quantity.h"
-#include "api/checks.h"
 #include "base/strings.h"
 
 namespace yard {
@@ -74,7 +74,8 @@ FieldErrors validate_downward_items(const Json& source, const FieldPath& path) {
     } else if (field) {
       append_errors(errors, validate_field_ref(*field, place.child("fieldRef"), true));
     } else if (resource) {
-      append_errors(errors, validate_resource_field_ref(*resource, place.child("resourceFieldRef"), true));
+      append_errors(errors,
+                    validate_resource_field_ref(*resource, place.child("resourceFieldRef"), true));
     } else {
       errors.push_back(required(place, "one of fieldRef and resourceFieldRef is required"));
     }

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "api/checks.h"
 #include "api/core/pod_admission.h"
 #include "api/core/resources.h"
-#include "api/checks.h"
 #include "base/strings.h"
 
 namespace yard {
