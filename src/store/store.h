@@ -92,6 +92,9 @@ class Store {
   // AlreadyExists when expected is 0 and the key is there, NotFound when it is not, Conflict when the revision
   // differs; `done` gets the error in that case too. Errors carry no message: the verbs know the words.
   void write(Write write, Done done);
+  // Calls `done` once the newest pending version of the key is durable (true) or its batch failed (false); on a later turn
+  // at once when nothing of it is pending.
+  void when_durable(const Key& key, std::function<void(bool)> done);
   // Several at once, one batch: each succeeds or fails alone.
   void write_all(std::vector<Write> writes, std::function<void(std::vector<Result<Committed>>)> done);
 
