@@ -1,42 +1,42 @@
 #pragma once
-// What the validators of all kinds share: reading members without fear of their absence, and the
-// complaints that recur. Objects have passed conform() before, so types are right; a reader here
-// still answers "nothing" for any other type.
+// The small judgements that many kinds' validation is made of. Each appends what is wrong to
+// `errors`.
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/field_errors.h"
+#include "api/tree.h"
 
 namespace yard {
 
-inline constexpr std::string_view kNotNegative = "must be greater than or equal to 0";
-inline constexpr std::string_view kImmutable = "field is immutable";
-
-std::string_view text_of(const Json& value);                            // "" when no string
-const JsonArray& array_at(const Json& value, std::string_view key);     // empty when absent
-const JsonObject& members_at(const Json& value, std::string_view key);  // empty when absent
-const JsonObject& members_of(const Json* value);
-
-void append(FieldErrors& errors, FieldErrors more);
+void append_errors(FieldErrors& errors, FieldErrors more);
+// One Invalid per problem.
 void add_problems(FieldErrors& errors, const FieldPath& path, std::string_view value,
                   const std::vector<std::string>& problems);
 
-// Each looks at parent[key] and complains about path.key; absence is fine unless it says otherwise.
-void check_not_negative(FieldErrors& errors, const Json& parent, const char* key,
-                        const FieldPath& path);
-void check_within(FieldErrors& errors, const Json& parent, const char* key, const FieldPath& path,
-                  int64_t least, int64_t most);
-void check_supported(FieldErrors& errors, const Json& parent, const char* key,
-                     const FieldPath& path, const std::vector<std::string>& supported);
-void require_supported(FieldErrors& errors, const Json& parent, const char* key,
-                       const FieldPath& path, const std::vector<std::string>& supported);
-void require_member(FieldErrors& errors, const Json& parent, const char* key,
-                    const FieldPath& path);  // a text that is not empty
+// `allowed` in the order the message lists them. Absent or "" passes unless it is Required.
+enum class Presence { Optional, Required };
+void check_one_of(FieldErrors& errors, const FieldPath& path, const Json* value,
+                  const std::vector<std::string>& allowed, Presence presence = Presence::Optional);
 
-bool same(const Json* left, const Json* right);  // both absent, or equal
-void check_immutable(FieldErrors& errors, const Json& parent, const Json& live, const char* key,
-                     const FieldPath& path);
+void check_immutable(FieldErrors& errors, const FieldPath& path, const Json* now,
+                     const Json* before);
+
+void check_port(FieldErrors& errors, const FieldPath& path, int64_t port);
+std::vector<std::string> port_name_problems(std::string_view name);
+
+bool is_ipv4(std::string_view text);
+bool is_ip(std::string_view text);
+void check_ip(FieldErrors& errors, const FieldPath& path, std::string_view text);
+// Addresses a client can be sent to: not unspecified, loopback, link-local or multicast.
+void check_endpoint_ip(FieldErrors& errors, const FieldPath& path, std::string_view text);
+
+// Keys of ConfigMap.data and Secret.data.
+std::vector<std::string> config_key_problems(std::string_view key);
+
+extern const char* const kFieldIsImmutable;  // "field is immutable"
 
 }  // namespace yard

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "api/validation.h"
+#include "api/checks.h"
 #include "base/strings.h"
 
 namespace yard {
@@ -194,10 +194,11 @@ FieldErrors validate_requirement(const Json& requirement, const FieldPath& path)
 FieldErrors validate_label_selector(const Json* selector, const FieldPath& path) {
   FieldErrors errors;
   if (!selector) return errors;
-  append(errors, validate_labels(find(*selector, "matchLabels"), path.child("matchLabels")));
+  append_errors(errors, validate_labels(find(*selector, "matchLabels"), path.child("matchLabels")));
   const JsonArray& expressions = array_at(*selector, "matchExpressions");
   for (size_t i = 0; i < expressions.size(); ++i) {
-    append(errors, validate_requirement(expressions[i], path.child("matchExpressions").index(i)));
+    append_errors(errors,
+                  validate_requirement(expressions[i], path.child("matchExpressions").index(i)));
   }
   return errors;
 }
@@ -307,8 +308,9 @@ FieldErrors validate_finalizers(const Json& metadata, bool custom, const FieldPa
 
 FieldErrors validate_common(const Json& metadata, const FieldPath& path) {
   FieldErrors errors = validate_labels(find(metadata, "labels"), path.child("labels"));
-  append(errors, validate_annotations(find(metadata, "annotations"), path.child("annotations")));
-  append(errors, validate_owners(metadata, path.child("ownerReferences")));
+  append_errors(errors,
+                validate_annotations(find(metadata, "annotations"), path.child("annotations")));
+  append_errors(errors, validate_owners(metadata, path.child("ownerReferences")));
   return errors;
 }
 
@@ -335,8 +337,8 @@ FieldErrors validate_metadata(const Json& object, const Kind& kind) {
   const FieldPath path("metadata");
   const Json& metadata = metadata_of(object);
   FieldErrors errors = validate_names(metadata, kind, path);
-  append(errors, validate_common(metadata, path));
-  append(errors, validate_finalizers(metadata, kind.custom, path.child("finalizers")));
+  append_errors(errors, validate_common(metadata, path));
+  append_errors(errors, validate_finalizers(metadata, kind.custom, path.child("finalizers")));
   return errors;
 }
 
@@ -350,9 +352,9 @@ FieldErrors validate_metadata_update(const Json& object, const Json& live) {
                           "deletionGracePeriodSeconds"}) {
     check_immutable(errors, metadata, before, key, path);
   }
-  append(errors, validate_common(metadata, path));
+  append_errors(errors, validate_common(metadata, path));
   // Whether the kind is custom is unknown here; a bare name is refused when the object is created.
-  append(errors, validate_finalizers(metadata, true, path.child("finalizers")));
+  append_errors(errors, validate_finalizers(metadata, true, path.child("finalizers")));
   return errors;
 }
 

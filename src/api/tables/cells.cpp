@@ -57,47 +57,6 @@ Column age_column() {
   return column("Age", "How long ago the object was created.");
 }
 
-const JsonArray& list_at(const Json& value, std::initializer_list<std::string_view> path) {
-  static const JsonArray empty;
-  const Json* found = find_path(value, path);
-  return found != nullptr && found->is_array() ? found->get_array() : empty;
-}
-
-const JsonObject& map_at(const Json& value, std::initializer_list<std::string_view> path) {
-  static const JsonObject empty;
-  const Json* found = find_path(value, path);
-  return found != nullptr && found->is_object() ? found->get_object() : empty;
-}
-
-std::optional<Time> time_at(const Json& value, std::initializer_list<std::string_view> path) {
-  std::string_view text = text_at(value, path);
-  if (text.empty()) return std::nullopt;
-  return parse_rfc3339(text);
-}
-
-std::string_view text_of(const Json& value) {
-  return value.is_string() ? std::string_view(value.get_string()) : std::string_view();
-}
-
-std::string_view name_of(const Json& object) {
-  return text_at(object, {"metadata", "name"});
-}
-
-std::optional<Time> created_at(const Json& object) {
-  return time_at(object, {"metadata", "creationTimestamp"});
-}
-
-bool is_being_deleted(const Json& object) {
-  return !text_at(object, {"metadata", "deletionTimestamp"}).empty();
-}
-
-std::string_view condition_status(const Json& object, std::string_view type) {
-  for (const Json& condition : list_at(object, {"status", "conditions"})) {
-    if (text_at(condition, {"type"}) == type) return text_at(condition, {"status"});
-  }
-  return "";
-}
-
 std::string_view or_none(std::string_view text) {
   return text.empty() ? "<none>" : text;
 }

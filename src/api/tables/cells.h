@@ -1,5 +1,5 @@
 #pragma once
-// What the printers share: columns in a word, and reading of trees that may lack anything.
+// What the printers share: columns in a word, and texts of common parts.
 
 #include <optional>
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "api/kind.h"
 #include "api/table.h"
+#include "api/tree.h"
 
 namespace yard {
 
@@ -16,18 +17,6 @@ Column age_column();
 Column column(std::string_view name, std::string_view description,
               std::string_view type = "string");
 Column wide_column(std::string_view name, std::string_view description);
-
-// Empty where there is none; the reference lives as long as the tree.
-const JsonArray& list_at(const Json& value, std::initializer_list<std::string_view> path);
-const JsonObject& map_at(const Json& value, std::initializer_list<std::string_view> path);
-std::optional<Time> time_at(const Json& value, std::initializer_list<std::string_view> path);
-std::string_view text_of(const Json& value);  // "" for what is no string
-
-std::string_view name_of(const Json& object);
-std::optional<Time> created_at(const Json& object);
-bool is_being_deleted(const Json& object);
-// status of the condition of that type: True, False, Unknown, or "".
-std::string_view condition_status(const Json& object, std::string_view type);
 
 std::string_view or_none(std::string_view text);  // <none> for ""
 std::string or_none(std::string&& text);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "api/events/event_names.h"
 #include "api/tables.h"
 #include "api/tables/cells.h"
 #include "base/strings.h"
@@ -10,21 +11,6 @@
 namespace yard {
 
 namespace {
-
-// The member names of the two views of an event; everything else is called the same.
-struct EventNames {
-  std::string_view object, message, source, first, last, count, controller;
-};
-constexpr EventNames kCoreNames{"involvedObject",    "message",       "source",
-                                "firstTimestamp",    "lastTimestamp", "count",
-                                "reportingComponent"};
-constexpr EventNames kEventsNames{"regarding",
-                                  "note",
-                                  "deprecatedSource",
-                                  "deprecatedFirstTimestamp",
-                                  "deprecatedLastTimestamp",
-                                  "deprecatedCount",
-                                  "reportingController"};
 
 struct EventTimes {
   std::optional<Time> first, last;
@@ -116,8 +102,7 @@ std::vector<Column> event_columns() {
 }
 
 std::string event_cells(const Json& object) {
-  bool is_core = text_at(object, {"apiVersion"}) != "events.k8s.io/v1";
-  const EventNames& names = is_core ? kCoreNames : kEventsNames;
+  const EventNames& names = event_names(object);
   EventTimes times = event_times(object, names);
   RowWriter row;
   row.age(times.last);

@@ -1,0 +1,46 @@
+#pragma once
+// What the validators of all kinds share: reading members without fear of their absence, and the
+// complaints that recur. Objects have passed conform() before, so types are right; a reader here
+// still answers "nothing" for any other type.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/field_errors.h"
+
+namespace yard {
+
+inline constexpr std::string_view kNotNegative = "must be greater than or equal to 0";
+inline constexpr std::string_view kImmutable = "field is immutable";
+
+std::string_view text_of(const Json& value);  // "" when no string
+int64_t int_of(const Json& value);            // 0 when no whole number
+// The same for a member; text_at() and int_at() would copy a JsonObject into a Json.
+std::string_view text_in(const JsonObject& object, std::string_view key);
+bool bool_in(const JsonObject& object, std::string_view key);
+const JsonArray& array_at(const Json& value, std::string_view key);     // empty when absent
+const JsonObject& members_at(const Json& value, std::string_view key);  // empty when absent
+const JsonObject& members_of(const Json* value);
+
+void append_errors(FieldErrors& errors, FieldErrors more);
+void add_problems(FieldErrors& errors, const FieldPath& path, std::string_view value,
+                  const std::vector<std::string>& problems);
+
+// Each looks at parent[key] and complains about path.key; absence is fine unless it says otherwise.
+void check_not_negative(FieldErrors& errors, const Json& parent, const char* key,
+                        const FieldPath& path);
+void check_within(FieldErrors& errors, const Json& parent, const char* key, const FieldPath& path,
+                  int64_t least, int64_t most);
+void check_supported(FieldErrors& errors, const Json& parent, const char* key,
+                     const FieldPath& path, const std::vector<std::string>& supported);
+void require_supported(FieldErrors& errors, const Json& parent, const char* key,
+                       const FieldPath& path, const std::vector<std::string>& supported);
+void require_member(FieldErrors& errors, const Json& parent, const char* key,
+                    const FieldPath& path);  // a text that is not empty
+
+bool same(const Json* left, const Json* right);  // both absent, or equal
+void check_immutable(FieldErrors& errors, const Json& parent, const Json& live, const char* key,
+                     const FieldPath& path);
+
+}  // namespace yard
