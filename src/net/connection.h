@@ -1,6 +1,6 @@
 #pragma once
-// One client's connection, from handshake to last byte. Everything here runs on the connection's I/O thread;
-// Responder and HttpStream (responder.h) bring calls of other threads to it.
+// One client's connection, from handshake to last byte. Everything here runs on the connection's
+// I/O thread; Responder and HttpStream (responder.h) bring calls of other threads to it.
 
 #include <atomic>
 #include <functional>
@@ -8,8 +8,7 @@
 #include <optional>
 #include <string>
 
-#include <boost/asio/posix/stream_descriptor.hpp>
-
+#include "net/asio.h"
 #include "net/http_parser.h"
 #include "net/io_thread.h"
 #include "net/outgoing.h"

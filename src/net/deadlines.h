@@ -1,6 +1,6 @@
 #pragma once
-// The timeouts of all connections of one I/O thread. Each class of timeout has one length, so each is a queue
-// in order of time; the thread needs one timer, set only while something is due.
+// The timeouts of all connections of one I/O thread. Each class of timeout has one length, so each
+// is a queue in order of time; the thread needs one timer, set only while something is due.
 
 #include <array>
 #include <chrono>

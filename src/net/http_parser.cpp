@@ -1,11 +1,9 @@
 #include "net/http_parser.h"
 
-#include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "net/beast.h"
 
 namespace yard {
 

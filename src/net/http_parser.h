@@ -1,6 +1,6 @@
 #pragma once
-// Bytes of a connection into an HttpRequest: Beast's parser, fed from our own buffer, with the checks it
-// leaves to the caller. One parser reads one request.
+// Bytes of a connection into an HttpRequest: Beast's parser, fed from our own buffer, with the
+// checks it leaves to the caller. One parser reads one request.
 
 #include <memory>
 #include <string>

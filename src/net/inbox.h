@@ -1,6 +1,6 @@
 #pragma once
-// What other threads hand to one thread: a vector under a lock, taken whole. A thousand items pushed while
-// the owner works cost it one wake-up.
+// What other threads hand to one thread: a vector under a lock, taken whole. A thousand items
+// pushed while the owner works cost it one wake-up.
 
 #include <mutex>
 #include <utility>
@@ -17,8 +17,8 @@ class Inbox {
     Closed,  // not taken
   };
 
-  // `item` is left untouched when the inbox is closed: its destructor may push again, so it must not run
-  // under the lock.
+  // `item` is left untouched when the inbox is closed: its destructor may push again, so it must
+  // not run under the lock.
   Pushed push(T& item) {
     std::lock_guard lock(mutex_);
     if (closed_) return Pushed::Closed;

@@ -3,9 +3,8 @@
 #include <pthread.h>
 #include <time.h>
 
-#include <boost/asio/post.hpp>
-
 #include "base/check.h"
+#include "net/asio.h"
 #include "net/connection.h"
 
 namespace yard {

@@ -1,6 +1,6 @@
 #pragma once
-// One thread that moves bytes, and what its connections share: the inbox for other threads, one timer for all
-// timeouts, and scratch buffers, so that an idle connection owns none.
+// One thread that moves bytes, and what its connections share: the inbox for other threads, one
+// timer for all timeouts, and scratch buffers, so that an idle connection owns none.
 
 #include <array>
 #include <atomic>
@@ -10,9 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-
+#include "net/asio.h"
 #include "net/deadlines.h"
 #include "net/http.h"
 #include "net/inbox.h"
@@ -32,12 +30,14 @@ struct ServerCounters {
 
 class IoThread {
  public:
-  IoThread(HttpHandler handler, const ServerLimits& limits, std::shared_ptr<ServerCounters> counters);
+  IoThread(HttpHandler handler, const ServerLimits& limits,
+           std::shared_ptr<ServerCounters> counters);
   ~IoThread();
   IoThread(const IoThread&) = delete;
 
   void start();
-  // Connections finish what they are saying, for a bounded time; then the thread ends and is joined.
+  // Connections finish what they are saying, for a bounded time; then the thread ends and is
+  // joined.
   void begin_stop();
   void join();
 
@@ -61,9 +61,9 @@ class IoThread {
   void on_stop(Task task) { stop_tasks_.push_back(std::move(task)); }
   std::string_view date();  // of now, as the Date header has it
 
-  std::string output;                     // bytes on their way to one socket
-  std::array<char, kRecordSize> record;   // plaintext on its way into one TLS record
-  std::array<char, 64 * 1024> input;      // bytes just read
+  std::string output;                    // bytes on their way to one socket
+  std::array<char, kRecordSize> record;  // plaintext on its way into one TLS record
+  std::array<char, 64 * 1024> input;     // bytes just read
 
  private:
   struct Message {

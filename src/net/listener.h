@@ -5,9 +5,8 @@
 #include <memory>
 #include <string>
 
-#include <boost/asio/posix/stream_descriptor.hpp>
-
 #include "base/result.h"
+#include "net/asio.h"
 #include "net/io_thread.h"
 
 namespace yard {

@@ -9,13 +9,9 @@
 #include <unistd.h>
 #include <unordered_map>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
-
 #include "base/check.h"
 #include "base/log.h"
+#include "net/asio.h"
 #include "net/blocking_pool.h"
 #include "net/inbox.h"
 #include "net/timers.h"

@@ -1,6 +1,6 @@
 #pragma once
-// What one connection still has to say, handed out in pieces that fit a TLS record. A list of thousands of
-// slices is never joined, and many small frames of a watch become one record.
+// What one connection still has to say, handed out in pieces that fit a TLS record. A list of
+// thousands of slices is never joined, and many small frames of a watch become one record.
 
 #include <cstddef>
 #include <span>
@@ -32,8 +32,8 @@ class Outgoing {
   void end_stream();
 
   bool empty() const;
-  // The next at most kRecordSize bytes: a view of what is queued, or joined in `record` (of kRecordSize).
-  // Valid until the next call.
+  // The next at most kRecordSize bytes: a view of what is queued, or joined in `record` (of
+  // kRecordSize). Valid until the next call.
   std::string_view next(std::span<char> record);
   // Frame bytes that next() has handed out since this was last asked.
   size_t take_frame_bytes_sent();

@@ -11,7 +11,8 @@ namespace yard {
 
 class ConnectionResponder : public Responder {
  public:
-  explicit ConnectionResponder(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  explicit ConnectionResponder(std::shared_ptr<Connection> connection)
+      : connection_(std::move(connection)) {}
   ~ConnectionResponder() override;  // answers 500 when no one else did
 
   void send(HttpResponse response) override;

@@ -1,9 +1,8 @@
 #include "net/response_parser.h"
 
-#include <boost/asio/buffer.hpp>
-#include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <fmt/format.h>
+
+#include "net/beast.h"
 
 namespace yard {
 

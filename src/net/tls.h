@@ -1,13 +1,13 @@
 #pragma once
-// OpenSSL as the server and the client use it: an SSL object that reads from a socket and writes into a
-// string, so that one send carries a whole answer. Only net/ includes this.
-
-#include <openssl/ssl.h>
+// OpenSSL as the server and the client use it: an SSL object that reads from a socket and writes
+// into a string, so that one send carries a whole answer. Only net/ includes this.
 
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <openssl/ssl.h>
 
 #include "base/result.h"
 #include "net/client.h"
@@ -38,7 +38,8 @@ enum class Io {
   Failed,
 };
 
-// The bytes of one connection, encrypted or plain. Not the socket's owner; non-blocking sockets only.
+// The bytes of one connection, encrypted or plain. Not the socket's owner; non-blocking sockets
+// only.
 class Transport {
  public:
   // Plain.
@@ -72,7 +73,8 @@ class Transport {
   bool met_plain_http_ = false;
 };
 
-// Common name and organizations of the verified certificate the other end showed; empty without one.
+// Common name and organizations of the verified certificate the other end showed; empty without
+// one.
 Peer peer_of(SSL* ssl);
 
 }  // namespace yard

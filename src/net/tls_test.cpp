@@ -175,6 +175,7 @@ TEST(HttpClient, sends_the_token_and_gives_up_in_time) {
   ASSERT_FALSE(never.has_value());
   EXPECT_EQ(never.error().reason, Reason::Timeout);
   EXPECT_EQ(client->call("GET", "/", {}, "")->body, "Bearer secret");
+  EXPECT_EQ(running.server->statistics().accepted, 2u) << "the broken-off conversation is not continued";
 }
 
 TEST(HttpClient, says_who_is_not_there) {
