@@ -1,0 +1,42 @@
+# Every target installs by itself what it lacks (tools/setup), quietly when all is there.
+SEEDS ?= 200
+SECONDS_EACH ?= 60
+
+.PHONY: help run build test bench lint fuzz sim clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+run: ## build, start the server, apply a first Job and say what to type next
+	@tools/setup run
+	@tools/build
+	@tools/first_run
+
+build: ## build/trainyard
+	@tools/setup build
+	@tools/build
+
+test: ## everything CI runs: build, tidy, unit, asan, tsan, end to end, fuzz
+	@tools/setup test
+	@tests/run_all
+
+bench: ## costs beside a real kube-apiserver + etcd (bench/peers/README.md)
+	@tools/setup bench
+	@tools/build
+	@bench/run
+
+lint: ## clang-format, clang-tidy and the house rules
+	@tools/setup lint
+	@tools/lint
+
+fuzz: ## every fuzz target for SECONDS_EACH seconds
+	@tools/setup fuzz
+	@tools/fuzz $(SECONDS_EACH)
+
+sim: ## the simulation over SEEDS seeds
+	@tools/setup build
+	@tools/build yard_sim
+	@YARD_SIM_SEEDS=$(SEEDS) build/yard_sim
+
+clean: ## forget what was built; keep what was downloaded
+	@find build -mindepth 1 -maxdepth 1 ! -name tools -exec rm -rf {} + 2>/dev/null || true

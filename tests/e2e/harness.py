@@ -1,0 +1,318 @@
+"""What the end-to-end tests drive: a server process, its API over HTTPS, and kubectl."""
+import base64
+import dataclasses
+import http.client
+import itertools
+import json
+import os
+import queue
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+import urllib.parse
+
+import pytest
+import yaml
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BINARY = os.environ.get("TRAINYARD", os.path.join(ROOT, "build", "trainyard"))
+CACHE = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+COMMAND_DEADLINE_S = 30
+POLL_EVERY_S = 0.02
+
+
+def available_kubectls():
+    """name -> (path, minor version) of each kubectl that runs here."""
+    candidates = {
+        "path": shutil.which("kubectl"),
+        "1.20": os.path.join(ROOT, "build/tools/kubectl-1.20/usr/bin/kubectl"),
+        "1.34": os.path.join(CACHE, "trainyard/peers/bin/kubectl-1.34"),
+    }
+    found = {}
+    for name, path in candidates.items():
+        if path and os.access(path, os.X_OK):
+            run = subprocess.run([path, "version", "--client", "-o", "json"], capture_output=True, text=True)
+            version = json.loads(run.stdout)["clientVersion"]["gitVersion"]
+            found[name] = (path, int(version.split(".")[1]))
+    return found
+
+
+def eventually(claim, deadline_s=10, about=""):
+    """The first true answer of `claim`, asked until the deadline; its last exception or answer otherwise."""
+    ends = time.monotonic() + deadline_s
+    while True:
+        try:
+            answer, problem = claim(), None
+        except (AssertionError, OSError, http.client.HTTPException) as error:
+            answer, problem = None, error
+        if answer:
+            return answer
+        if time.monotonic() > ends:
+            raise AssertionError(f"not within {deadline_s} s: {about or claim} (last: {problem or answer!r})")
+        # The other side is a process we cannot ask to call us: look again, soon.
+        time.sleep(POLL_EVERY_S)
+
+
+@dataclasses.dataclass
+class Response:
+    status: int
+    headers: http.client.HTTPMessage
+    text: str
+
+    @property
+    def json(self):
+        return json.loads(self.text)
+
+
+class Api:
+    """HTTPS with the credentials of a kubeconfig; one connection, used by one thread."""
+
+    def __init__(self, kubeconfig, folder, credentials=True):
+        with open(kubeconfig, encoding="utf-8") as stream:
+            config = yaml.safe_load(stream)
+        base = os.path.dirname(kubeconfig)
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        address = urllib.parse.urlparse(cluster["server"])
+        self.host, self.port = address.hostname, address.port
+        self.context = ssl.create_default_context(
+            cafile=_as_file(cluster, "certificate-authority", base, folder))
+        if credentials:
+            self.context.load_cert_chain(_as_file(user, "client-certificate", base, folder),
+                                         _as_file(user, "client-key", base, folder))
+        self.connection = None
+
+    def request(self, method, path, body=None, content_type="application/json", accept="application/json",
+                headers=None, timeout=COMMAND_DEADLINE_S):
+        if self.connection is None:
+            self.connection = http.client.HTTPSConnection(self.host, self.port, context=self.context, timeout=timeout)
+        if body is not None and not isinstance(body, (str, bytes)):
+            body = json.dumps(body)
+        sent = {"Accept": accept, **({"Content-Type": content_type} if body is not None and content_type else {}),
+                **(headers or {})}
+        try:
+            self.connection.request(method, path, body, sent)
+            answer = self.connection.getresponse()
+            return Response(answer.status, answer.headers, answer.read().decode())
+        except (OSError, http.client.HTTPException):
+            self.close()
+            raise
+
+    def close(self):
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+def _as_file(section, key, base, folder):
+    if key in section:
+        return os.path.join(base, section[key])
+    path = os.path.join(folder, key + ".pem")
+    if not os.path.exists(path):
+        with open(path, "wb") as stream:
+            stream.write(base64.b64decode(section[key + "-data"]))
+    return path
+
+
+class Yard:
+    """A server on a state folder of its own."""
+
+    numbers = itertools.count(1)
+
+    def __init__(self, folder):
+        self.folder = str(folder)
+        self.state = os.path.join(self.folder, "state")
+        self.kubeconfig = os.path.join(self.state, "kubeconfig")
+        self.is_ours = True
+        self._api = None
+
+    @classmethod
+    def attached(cls, folder, kubeconfig):
+        yard = cls(folder)
+        yard.kubeconfig, yard.is_ours = os.path.abspath(kubeconfig), False
+        return yard
+
+    def command(self, *arguments, expect=0, stdin=None, env=None, timeout=COMMAND_DEADLINE_S):
+        """Runs the binary on this state folder."""
+        environment = {**os.environ, "HOME": self.folder, "TRAINYARD_STATE": self.state, "NO_COLOR": "1", **(env or {})}
+        return run([BINARY, *arguments], environment, stdin, expect, timeout)
+
+    def up(self, *arguments):
+        self.command("up", *arguments)
+        self._api = None
+        eventually(lambda: Api(self.kubeconfig, self.folder).request("GET", "/readyz").status == 200, about="/readyz")
+
+    def down(self):
+        if self._api:
+            self._api.close()
+        self.command("down")
+
+    @property
+    def pid(self):
+        with open(os.path.join(self.state, "server.pid"), encoding="utf-8") as stream:
+            return int(stream.read().split()[0])
+
+    def kill(self):
+        """kill -9, and the kernel's word that it is gone."""
+        pid = self.pid
+        os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not is_running(pid), about=f"process {pid} gone")
+
+    def end(self):
+        for pid in processes_naming(self.state):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def leftovers(self):
+        """Processes that still name the state folder, and sockets in it that still answer."""
+        def left():
+            processes = [f"process {pid}" for pid in processes_naming(self.state)]
+            return processes + [f"socket {path}" for path in answering_sockets(self.state)]
+        try:
+            eventually(lambda: not left(), deadline_s=5)
+            return []
+        except AssertionError:
+            return left()
+
+    @property
+    def api(self):
+        if self._api is None:
+            self._api = Api(self.kubeconfig, self.folder)
+        return self._api
+
+    def request(self, method, path, body=None, **more):
+        return self.api.request(method, path, body, **more)
+
+    def create(self, path, body):
+        answer = self.request("POST", path, body)
+        assert answer.status == 201, answer.text
+        return answer.json
+
+    def new_namespace(self):
+        name = f"e2e-{os.getpid()}-{next(self.numbers)}"
+        self.create("/api/v1/namespaces", {"metadata": {"name": name}})
+        return name
+
+
+class Kubectl:
+    """One kubectl in one namespace. HOME is the server's folder, so that discovery is cached across calls."""
+
+    def __init__(self, path, minor, yard, namespace):
+        self.path, self.minor, self.yard, self.namespace = path, minor, yard, namespace
+
+    def __call__(self, *arguments, stdin=None, expect=0, env=None, timeout=COMMAND_DEADLINE_S, namespace=None,
+                 kubeconfig=None):
+        if stdin is not None and not isinstance(stdin, str):
+            stdin = as_yaml(stdin)
+        return run([self.path, "-n", namespace or self.namespace, *arguments],
+                   self.environment(kubeconfig, env), stdin, expect, timeout)
+
+    def environment(self, kubeconfig=None, env=None):
+        home = os.path.join(self.yard.folder, f"home-{self.minor}")
+        return {**os.environ, "HOME": home, "KUBECONFIG": kubeconfig or self.yard.kubeconfig, "NO_COLOR": "1",
+                **(env or {})}
+
+    def json(self, *arguments):
+        return json.loads(self(*arguments, "-o", "json").out)
+
+    def needs(self, minor):
+        if self.minor < minor:
+            pytest.skip(f"kubectl 1.{self.minor} has no such thing (1.{minor} has)")
+
+    def stream(self, *arguments):
+        return Stream([self.path, "-n", self.namespace, *arguments], self.environment())
+
+
+@dataclasses.dataclass
+class Run:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def rows(self):
+        """The cells of a printed table, header first; cells are parted by three spaces or more."""
+        return [[cell.strip() for cell in line.replace("   ", "\0").split("\0") if cell.strip()]
+                for line in self.out.splitlines()]
+
+
+def run(command, environment, stdin=None, expect=0, timeout=COMMAND_DEADLINE_S):
+    done = subprocess.run(command, input=stdin or "", env=environment, capture_output=True, text=True, timeout=timeout)
+    result = Run(done.returncode, done.stdout, done.stderr)
+    if expect is not None:
+        assert result.code == expect, \
+            f"{' '.join(command)}\nexit {result.code}, expected {expect}\n{result.out}{result.err}"
+    return result
+
+
+class Stream:
+    """A command that keeps talking; lines are read with a deadline."""
+
+    def __init__(self, command, environment):
+        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        stdin=subprocess.DEVNULL, text=True, start_new_session=True)
+        self.lines = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip("\n"))
+
+    def line(self, deadline_s=10):
+        try:
+            return self.lines.get(timeout=deadline_s)
+        except queue.Empty:
+            raise AssertionError(f"no line within {deadline_s} s") from None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def as_yaml(objects):
+    return yaml.safe_dump_all(objects if isinstance(objects, list) else [objects])
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as stream:
+            return stream.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def processes_naming(folder):
+    needle, mine = folder.encode(), os.getpid()
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/cmdline", "rb") as line, open(f"/proc/{entry}/environ", "rb") as variables:
+                words = line.read()
+                named = needle in words or (b"trainyard" in words and needle in variables.read())
+        except OSError:
+            continue
+        if named and int(entry) != mine and is_running(int(entry)):
+            found.append(int(entry))
+    return found
+
+
+def answering_sockets(folder):
+    found = []
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(parent, name)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+                try:
+                    probe.connect(path)
+                    found.append(path)
+                except OSError:
+                    pass
+    return found
