@@ -5,9 +5,9 @@
 
 namespace yard {
 
-void check_failed(const char* claim, std::source_location where) {
-  std::fprintf(stderr, "trainyard: this should be true but is not: %s (%s:%u, %s)\n", claim,
-               where.file_name(), where.line(), where.function_name());
+void check_failed(const char* claim, const char* file, int line, const char* function) {
+  std::fprintf(stderr, "trainyard: this should be true but is not: %s (%s:%d, %s)\n", claim, file,
+               line, function);
   std::abort();
 }
 

@@ -43,6 +43,21 @@ void append_integer(std::string& out, Number number) {
   out.append(digits, end);
 }
 
+// The digits of `12345e+20` written out; to_chars would print such a number's exact value, which
+// has more digits than it takes to read it back.
+void append_large_whole(std::string& out, std::string_view scientific) {
+  size_t e = scientific.find('e');
+  size_t exponent = 0;
+  std::from_chars(scientific.data() + e + 2, scientific.data() + scientific.size(), exponent);
+  size_t digit_count = 0;
+  for (char c : scientific.substr(0, e)) {
+    if (c == '.') continue;
+    out += c;
+    if (c != '-') ++digit_count;
+  }
+  out.append(exponent + 1 - digit_count, '0');
+}
+
 // Go's encoding/json: shortest digits that read back to the same number, an exponent only below
 // 1e-6 and from 1e21, and that without a leading zero.
 void append_double(std::string& out, double number) {
@@ -50,15 +65,22 @@ void append_double(std::string& out, double number) {
     out += "null";  // JSON has no word for it; the parsers let none in
     return;
   }
+  if (number == 0) {
+    out += '0';  // also for -0.0, which a reader of -0 would take for the integer 0
+    return;
+  }
+  constexpr double kTwoTo53 = 9007199254740992.0;
   double size = std::fabs(number);
-  bool with_exponent = size != 0 && (size < 1e-6 || size >= 1e21);
+  bool has_small_exponent = size >= 1e-6 && size < kTwoTo53;
   char digits[64];
   auto [end, problem] =
       std::to_chars(digits, digits + sizeof digits, number,
-                    with_exponent ? std::chars_format::scientific : std::chars_format::fixed);
+                    has_small_exponent ? std::chars_format::fixed : std::chars_format::scientific);
   std::string_view text(digits, static_cast<size_t>(end - digits));
-  if (with_exponent && text.size() >= 4 && text[text.size() - 2] == '0' &&
-      text.substr(text.size() - 4, 2) == "e-") {
+  bool has_leading_zero = text.size() >= 4 && text.substr(text.size() - 4, 3) == "e-0";
+  if (!has_small_exponent && size >= 1 && size < 1e21) {
+    append_large_whole(out, text);
+  } else if (!has_small_exponent && has_leading_zero) {
     out += text.substr(0, text.size() - 2);
     out += text.back();
   } else {

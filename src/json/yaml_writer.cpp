@@ -123,6 +123,10 @@ class Writer {
     write_value(value);
     emit(yaml_document_end_event_initialize(&event, 1), event);
     emit(yaml_stream_end_event_initialize(&event), event);
+    // libyaml 0.2.5 closes a document whose last text keeps its empty lines; kubectl prints no such
+    // line.
+    constexpr std::string_view kDocumentEnd = "\n...\n";
+    if (value.is_structured() && out_.ends_with(kDocumentEnd)) out_.resize(out_.size() - 4);
     return std::move(out_);
   }
 

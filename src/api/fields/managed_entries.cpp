@@ -207,7 +207,7 @@ bool same_but_times(const ManagedEntries& left, const ManagedEntries& right) {
 
 void write_entries(const ManagedEntries& entries, JsonObject& metadata) {
   if (entries.empty()) {
-    metadata.erase(kManagedFields);
+    metadata.stable_erase(kManagedFields);
     return;
   }
   JsonArray list(metadata.storage());

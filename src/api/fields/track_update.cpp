@@ -14,7 +14,7 @@ Json take_request_list(JsonObject& metadata) {
   Json list(metadata.storage());
   if (Json* found = metadata.if_contains(kManagedFields)) {
     list = std::move(*found);
-    metadata.erase(kManagedFields);
+    metadata.stable_erase(kManagedFields);
   }
   return list;
 }
@@ -38,7 +38,7 @@ void hand_over(FieldArena& arena, ManagedEntries& entries, FieldNodes changes,
 
 void keep_list(const Json* list, JsonObject& metadata) {
   if (list == nullptr) {
-    metadata.erase(kManagedFields);
+    metadata.stable_erase(kManagedFields);
   } else {
     metadata.insert_or_assign(kManagedFields, *list);
   }
