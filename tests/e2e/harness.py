@@ -281,8 +281,8 @@ class Stream:
 
 
 def as_documents(objects):
-    """JSON documents, which are YAML too: PyYAML leaves the key `n` bare, and kubectl reads that as false."""
-    return "\n---\n".join(json.dumps(one) for one in (objects if isinstance(objects, list) else [objects]))
+    """A stream of JSON: PyYAML would leave the key `n` bare, and kubectl reads that as false."""
+    return "\n".join(json.dumps(one) for one in (objects if isinstance(objects, list) else [objects]))
 
 
 def is_running(pid):
