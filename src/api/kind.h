@@ -89,6 +89,7 @@ struct Kind {
   bool creates_on_update = false;           // PUT of a missing object creates it
   bool deletes_gracefully = false;          // Pod
   bool returns_deleted_object = false;      // DELETE answers the object, not a Status
+  bool keeps_status_on_create = false;      // Node: its agent registers it with a status
   DeletePropagation default_propagation = DeletePropagation::Background;
 
   // Paths clients may select by besides metadata.name and metadata.namespace; values are stored with the object.

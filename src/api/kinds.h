@@ -35,4 +35,10 @@ Kind custom_resource_definition_kind();
 std::vector<std::string> all_verbs();
 Subresource status_subresource();
 
+// A row with all that follows from the names: list kind, singular, verbs, storage, schema, default table.
+struct KindNames {
+  std::string_view group, version, kind, plural;
+};
+Kind ordinary_kind(const KindNames& names);
+
 }  // namespace yard

@@ -41,14 +41,17 @@ class Object {
   // values of the kind's selectable fields in its order; `cells` is encode_cells() of its table row.
   static ObjectPtr encode(const Json& tree, std::vector<std::string> fields, std::string cells);
   // The same object at `revision`: the loop's whole work on a write besides the map.
+  // It also makes the last state of a deleted object, shown to watchers at the revision of the deletion.
   static ObjectPtr with_revision(const Object& object, Revision revision);
-  // The last state of a deleted object, shown to watchers at the revision of the deletion.
-  // The durable form: everything but the body, and back. `restore` is how a start avoids parsing.
+  // The durable form: everything but the body, and back. `restore` is how a start avoids parsing; a checksum
+  // over both and checked bounds make it refuse damaged bytes.
   std::string index() const;
   static Result<ObjectPtr> restore(std::string_view index, std::string_view body);
 
   std::string_view body() const { return body_; }
-  std::string_view body_without_type() const;  // starts with {"metadata": — items of built-in lists
+  // The body behind kind and apiVersion, for items of built-in lists: it begins with "metadata": and ends
+  // with the closing brace; whoever writes it puts the opening brace first.
+  std::string_view body_without_type() const { return std::string_view(body_).substr(type_prefix_); }
   std::string_view metadata() const { return text(metadata_); }  // the bytes {...} of metadata
   Json tree() const;                                             // parsed anew
 
@@ -69,6 +72,7 @@ class Object {
 
  private:
   friend class ObjectEncoder;
+  friend class ObjectRestorer;
   struct Label {
     Slice key, value;
   };
@@ -76,9 +80,15 @@ class Object {
     Slice uid, kind, name, api_version;
     bool controller, block;
   };
-  std::string_view text(Slice slice) const { return std::string_view(body_).substr(slice.at, slice.size); }
+  // A text that JSON must escape does not stand in the body as it is; such a slice points into unescaped_.
+  static constexpr uint32_t kUnescaped = uint32_t{1} << 31;
+  std::string_view text(Slice slice) const {
+    if (slice.at & kUnescaped) return std::string_view(unescaped_).substr(slice.at & ~kUnescaped, slice.size);
+    return std::string_view(body_).substr(slice.at, slice.size);
+  }
 
   std::string body_;
+  std::string unescaped_;  // almost always empty
   Slice metadata_, name_, namespace_, uid_, resource_version_;
   uint32_t type_prefix_ = 0;  // bytes of {"kind":"Job","apiVersion":"batch/v1",
   Revision revision_ = 0;

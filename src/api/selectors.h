@@ -18,6 +18,7 @@ class LabelSelector {
   bool is_everything() const { return requirements_.empty(); }
 
  private:
+  friend class LabelSelectorParser;
   enum class Operator { In, NotIn, Exists, DoesNotExist, GreaterThan, LessThan };
   struct Requirement {
     std::string key;

@@ -2,6 +2,7 @@
 // Table cells: made when an object is written, rendered when it is listed. Ages are kept as points in time inside
 // the encoded cells, so a list neither parses nor recomputes an object.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@
 namespace yard {
 
 // Collects one row. The result is the JSON array of cells with ages as marks: <0x01><unix seconds><0x02>
-// stands for the human duration from then until the moment of rendering, inside or outside a JSON string.
+// stands, inside a JSON string, for the human duration from then until the moment of rendering.
 class RowWriter {
  public:
   RowWriter& text(std::string_view value);

@@ -16,7 +16,7 @@ using TimerId = uint64_t;  // 0 is no timer
 class Loop {
  public:
   virtual ~Loop() = default;
-  virtual Time now() const = 0;      // wall clock
+  virtual Time now() const = 0;      // wall clock; any thread
   virtual void post(Task task) = 0;  // any thread; never runs inline
   virtual TimerId after(Duration delay,
                         Task task) = 0;    // loop thread; fires on wall time, also after a sleep

@@ -42,7 +42,8 @@ struct Write {
   // The revision the writer saw: 0 means the key must not exist. Anything else must be the newest pending one.
   Revision expected = 0;
   ObjectPtr object;  // without revision; null deletes
-  // Acknowledged before it is durable and batched within a second: lease renewals and event counts.
+  // Acknowledged and shown before it is durable (as soon as no older write waits) and batched within a second:
+  // lease renewals and event counts.
   bool relaxed = false;
 };
 
@@ -57,14 +58,15 @@ struct Listing {
   Revision revision = 0;
   std::vector<ObjectPtr> objects;  // in key order: namespace, then name
   bool more = false;               // cut at `limit`
-  size_t remaining = 0;            // how many are left when cut
+  size_t remaining = 0;            // how many are left when cut; not counted (0) under a matcher
 };
 
 struct ListRange {
-  std::string ns;           // empty: all namespaces
-  std::string after_ns, after_name;  // start behind this key (continue)
-  size_t limit = 0;         // 0: no limit
-  std::function<bool(const Object&)> matches;  // empty: everything
+  // The initialisers let a caller name only the members it means.
+  std::string ns = {};                         // empty: all namespaces
+  std::string after_ns = {}, after_name = {};  // start behind this key (continue)
+  size_t limit = 0;                            // 0: no limit
+  std::function<bool(const Object&)> matches = {};  // empty: everything
 };
 
 struct StoreLimits {
@@ -85,18 +87,25 @@ class Store {
   ~Store();
   Result<void> open();  // replays the log
 
-  Revision revision() const;  // of the newest durable write of any kind
+  // Of the newest write of any kind that readers see. After a start it is the highest revision that may have
+  // been given out before, so that it never goes back; never 0, which means "any" to clients.
+  Revision revision() const;
 
   ObjectPtr get(const Key& key) const;          // newest durable
   ObjectPtr get_pending(const Key& key) const;  // newest, durable or not: what a verb must build on
   // AlreadyExists when expected is 0 and the key is there, NotFound when it is not, Conflict when the revision
-  // differs; `done` gets the error in that case too. Errors carry no message: the verbs know the words.
+  // differs; `done` gets the error in that case too. Errors carry no message: the verbs know the words. A failed
+  // commit is the log's error with its message. The key must be the object's own namespace and name.
   void write(Write write, Done done);
+  // Calls `done` once the newest pending version of the key is durable (true) or its batch failed (false); on a later turn
+  // at once when nothing of it is pending.
+  void when_durable(const Key& key, std::function<void(bool)> done);
   // Several at once, one batch: each succeeds or fails alone.
   void write_all(std::vector<Write> writes, std::function<void(std::vector<Result<Committed>>)> done);
 
   Listing list(std::string_view storage, const ListRange& range) const;
-  // The same as it was at `revision`; Expired when the history no longer reaches there.
+  // The same as it was at `revision`; Expired when the history no longer reaches there, Timeout when it is yet
+  // to come.
   Result<Listing> list_at(std::string_view storage, const ListRange& range, Revision revision) const;
   size_t count(std::string_view storage) const;
   std::vector<std::string> storages() const;

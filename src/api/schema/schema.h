@@ -45,7 +45,8 @@ struct Schema {
 
   Type type = Type::Any;
   int bits = 64;                // of an Integer: 32 or 64
-  std::string name;             // of a Struct: io.k8s.api.core.v1.Container; empty when anonymous
+  bool builtin = false;         // from our tables: wrong types are refused while decoding
+  std::string name;             // of a Struct: core.v1.Container; empty when anonymous
   std::string description;
   std::vector<Field> fields;    // of a Struct, in protobuf/declaration order
   const Schema* items = nullptr;  // of Map and List
@@ -58,6 +59,11 @@ struct Schema {
   bool patch_merge = false;
   std::string patch_merge_key;  // empty with patch_merge: a list of scalars
   bool retain_keys = false;
+  bool patch_replace = false;   // a Struct that a patch replaces whole (PodDisruptionBudget's selector)
+
+  // Members of a CRD's JSON schema that are of two types. `type` is Any, `items` is JSONSchemaProps.
+  enum class Union : uint8_t { None, SchemaOrBool, SchemaOrArray, SchemaOrStrings };
+  Union union_of = Union::None;
 
   // Custom resources only.
   bool preserve_unknown = false;
@@ -92,5 +98,9 @@ class SchemaCatalogue {
 // Built-in types, read from the tables on first use (thread-safe). Names are
 // "core.v1.Pod", "batch.v1.Job", "meta.v1.ObjectMeta": group's first label, version, kind.
 const SchemaCatalogue& builtin_schemas();
+
+// The whole-object schema of a built-in kind: ("batch/v1", "Job"), ("v1", "Pod"); null when unknown.
+// DeleteOptions, Status and the other types of meta/v1 are found under every apiVersion, as clients send them.
+const Schema* builtin_schema_of(std::string_view api_version, std::string_view kind);
 
 }  // namespace yard

@@ -1,0 +1,84 @@
+#include "api/kinds.h"
+
+#include <algorithm>
+
+#include "api/tables.h"
+#include "base/strings.h"
+
+namespace yard {
+
+const Subresource* Kind::subresource(std::string_view name) const {
+  auto found = std::ranges::find(subresources, name, &Subresource::name);
+  return found == subresources.end() ? nullptr : &*found;
+}
+
+bool Kind::allows(std::string_view verb) const {
+  return std::ranges::find(verbs, verb) != verbs.end();
+}
+
+std::vector<std::string> all_verbs() {
+  return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
+}
+
+Subresource status_subresource() {
+  return Subresource{.name = "status",
+                     .kind = "",
+                     .group = "",
+                     .version = "",
+                     .verbs = {"get", "patch", "update"}};
+}
+
+Kind ordinary_kind(const KindNames& names) {
+  Kind row;
+  row.group = names.group;
+  row.version = names.version;
+  row.kind = names.kind;
+  row.list_kind = row.kind + "List";
+  row.plural = names.plural;
+  row.singular = lower(names.kind);
+  row.verbs = all_verbs();
+  row.storage = row.group_resource();
+  row.columns = default_columns();
+  row.cells = default_cells;
+  std::string_view group = row.group.empty() ? "core" : std::string_view(row.group);
+  std::string schema_name(group.substr(0, group.find('.')));
+  row.schema = builtin_schemas().find(schema_name + "." + row.version + "." + row.kind);
+  return row;
+}
+
+const std::vector<KindPtr>& builtin_kinds() {
+  // Core by plural, then the groups in the order upstream's discovery has them.
+  static const std::vector<KindPtr> kinds = [] {
+    std::vector<KindPtr> made;
+    for (Kind (*row)() : {
+             config_map_kind,
+             endpoints_kind,
+             event_kind,
+             limit_range_kind,
+             namespace_kind,
+             node_kind,
+             persistent_volume_claim_kind,
+             persistent_volume_kind,
+             pod_kind,
+             pod_template_kind,
+             resource_quota_kind,
+             secret_kind,
+             service_account_kind,
+             service_kind,
+             events_event_kind,
+             cron_job_kind,
+             job_kind,
+             storage_class_kind,
+             custom_resource_definition_kind,
+             priority_class_kind,
+             lease_kind,
+             endpoint_slice_kind,
+         }) {
+      made.push_back(std::make_shared<const Kind>(row()));
+    }
+    return made;
+  }();
+  return kinds;
+}
+
+}  // namespace yard

@@ -1,0 +1,136 @@
+#include "apiserver/committer.h"
+
+#include "apiserver/status.h"
+
+namespace yard {
+namespace {
+
+constexpr int kMostAttempts = 32;       // a writer that loses this often is told so
+constexpr int kGeneratedNameTries = 8;  // as upstream
+
+// Renewals of leases and counts of events may ride in a later batch (design.md §4).
+bool is_relaxed(const Kind& stored, const Change& change) {
+  return change.type == Change::Type::Store && change.expected != 0 && (stored.kind == "Lease" || stored.kind == "Event");
+}
+
+}  // namespace
+
+struct Committer::Flow {
+  WriteJob job;
+  Compute compute;  // empty: inline on the loop
+  Done done;
+  ObjectPtr live;
+
+  Key key() const { return Key{job.context.stored->storage, job.context.ns, job.context.name}; }
+  // Answers always come from a later turn of the loop, so that callers hold no half-made state.
+  void finish(Result<WriteAnswer> answer) { done(std::move(answer)); }
+};
+
+Committer::Committer(Loop& loop, Store& store, const ClusterFactsKeeper& facts, uint64_t seed)
+    : loop_(loop), store_(store), facts_(facts), seeds_(seed) {}
+
+uint64_t Committer::next_seed() {
+  const std::lock_guard lock(mutex_);
+  return seeds_.next();
+}
+
+void Committer::run_from_io(WriteJob job, Compute compute, Done done) {
+  auto flow = std::make_shared<Flow>(Flow{std::move(job), std::move(compute), std::move(done), nullptr});
+  if (flow->job.creates) {
+    plan(flow);
+  } else {
+    loop_.post([this, flow] { begin(flow); });
+  }
+}
+
+void Committer::run_inline(WriteJob job, Done done) {
+  auto flow = std::make_shared<Flow>(Flow{std::move(job), {}, std::move(done), nullptr});
+  loop_.post([this, flow] { begin(flow); });
+}
+
+void Committer::begin(const std::shared_ptr<Flow>& flow) {
+  if (!flow->job.creates) flow->live = store_.get_pending(flow->key());
+  if (flow->compute) {
+    flow->compute([this, flow] { plan(flow); });
+  } else {
+    plan(flow);
+  }
+}
+
+void Committer::plan(const std::shared_ptr<Flow>& flow) {
+  WriteContext& context = flow->job.context;
+  context.now = loop_.now();
+  context.seed = next_seed();
+  context.cluster = facts_.facts();
+  auto change = flow->job.plan(context, flow->live);
+  if (!flow->compute) {
+    commit(flow, std::move(change));
+    return;
+  }
+  loop_.post([this, flow, change = std::make_shared<Result<Change>>(std::move(change))] { commit(flow, std::move(*change)); });
+}
+
+void Committer::commit(const std::shared_ptr<Flow>& flow, Result<Change> planned) {
+  if (!planned) return flow->finish(std::move(planned).error());
+  Change& change = *planned;
+  WriteContext& context = flow->job.context;
+  if (context.options.dry_run) return flow->finish(WriteAnswer{std::move(change), flow->live});
+  if (change.type == Change::Type::Nothing) {
+    // What stands may not be durable yet; nobody hears of it before it is.
+    auto answer = std::make_shared<WriteAnswer>(WriteAnswer{std::move(change), flow->live});
+    store_.when_durable(flow->key(), [flow, answer](bool durable) {
+      if (durable) return flow->finish(std::move(*answer));
+      flow->finish(error(Reason::InternalError, "Internal error occurred: the write this one built on could not be stored"));
+    });
+    return;
+  }
+  Key key = flow->key();
+  if (change.is_create()) {
+    key.name = change.object->name();
+    context.cluster = facts_.facts();
+    if (auto accepts = check_namespace_accepts(context, key.name); !accepts) return flow->finish(std::move(accepts).error());
+  }
+  const bool deletes = change.type == Change::Type::Delete;
+  Write write{std::move(key), change.expected, deletes ? nullptr : change.object, is_relaxed(*context.stored, change)};
+  auto kept = std::make_shared<Change>(std::move(change));
+  store_.write(std::move(write), [this, flow, kept](Result<Committed> committed) {
+    if (committed) return flow->finish(WriteAnswer{std::move(*kept), committed->object});
+    if (kept->is_create() && kept->object != nullptr && flow->job.creates) {
+      flow->job.context.name = kept->object->name();
+    }
+    lost_race(flow, committed.error());
+  });
+}
+
+void Committer::lost_race(const std::shared_ptr<Flow>& flow, const Error& why) {
+  const Kind& kind = *flow->job.context.kind;
+  const std::string name = flow->job.context.name;
+  ++flow->job.attempts;
+  switch (why.reason) {
+    case Reason::AlreadyExists:
+      if (flow->job.creates) {
+        flow->job.context.name.clear();
+        const ObjectPtr live = store_.get_pending(Key{flow->job.context.stored->storage, flow->job.context.ns, name});
+        Error exists = already_exists_error(kind, name);
+        if (live != nullptr && live->is_being_deleted()) exists.message = "object is being deleted: " + exists.message;
+        // Only a generated name is worth another try: the next attempt draws another.
+        if (!name.empty() && flow->job.generates_name) {
+          if (flow->job.attempts < kGeneratedNameTries) return begin(flow);
+          exists.message += ", the server was not able to generate a unique name for the object";
+          exists.details.retry_after_seconds = 1;
+        }
+        return flow->finish(std::move(exists));
+      }
+      [[fallthrough]];
+    case Reason::NotFound:
+    case Reason::Conflict:
+      if (flow->job.attempts < kMostAttempts) return begin(flow);
+      return flow->finish(modified_error(kind, name));
+    default: break;
+  }
+  Error failed = error(Reason::InternalError, "Internal error occurred: " + why.message);
+  failed.details.causes.push_back({"", why.message, ""});
+  flow->finish(std::move(failed));
+}
+
+}  // namespace yard

@@ -1,0 +1,42 @@
+#pragma once
+// One request on its way through the server: what it asks, who asks, and the one answer it gets.
+
+#include "apiserver/server.h"
+#include "apiserver/status.h"
+
+namespace yard {
+
+class ApiServer::Exchange {
+ public:
+  Exchange(ApiServer& server, HttpRequest asked, std::shared_ptr<Responder> back);
+  ~Exchange();
+
+  // Exactly one of these is called.
+  void finish(HttpResponse response);
+  void fail(const Error& error) { finish(error_response(error, pretty)); }
+  void plain(int status, std::string text);
+  std::shared_ptr<HttpStream> stream();  // a watch: 200 and its headers
+
+  Rendering rendering(const Representation& representation) const;
+
+  ApiServer& server;
+  HttpRequest request;
+  std::shared_ptr<Responder> responder;
+  Query query;
+  User user;
+  ResourcePath path;
+  KindPtr kind;
+  KindPtr stored;
+  RequestLabels labels;
+  bool pretty = false;
+  std::vector<std::string> warnings;
+
+ private:
+  void add_common_headers(Headers& headers);
+  void count(int code);
+  Time began_;
+  bool answered_ = false;
+  bool reads_ = true;
+};
+
+}  // namespace yard

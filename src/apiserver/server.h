@@ -1,0 +1,87 @@
+#pragma once
+// The API server: from an HTTP request to an answer. handle() runs on I/O threads and hands everything that needs state to
+// the loop; see docs/architecture.md for the whole journey.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "apiserver/cluster_facts.h"
+#include "apiserver/committer.h"
+#include "apiserver/discovery.h"
+#include "apiserver/lister.h"
+#include "apiserver/metrics.h"
+#include "apiserver/watch_hub.h"
+#include "base/loop.h"
+#include "net/http.h"
+#include "store/store.h"
+
+namespace yard {
+
+struct ApiServerOptions {
+  std::string server_address = "127.0.0.1:6443";  // as discovery tells clients
+  std::string version = "v1.34.0+trainyard";
+  std::string git_commit = "unknown";
+  std::string build_date = "1970-01-01T00:00:00Z";
+  int most_reads = 400, most_writes = 200;  // in flight; beyond: 429
+  WatchLimits watch;
+};
+
+// Who asks.
+struct User {
+  std::string name;
+  std::vector<std::string> groups;
+  bool is_admin() const;
+};
+
+class ApiServer {
+ public:
+  ApiServer(Loop& loop, Store& store, uint64_t seed, ApiServerOptions options = {});
+
+  void handle(HttpRequest request, std::shared_ptr<Responder> responder);  // I/O threads
+  void shut_down();  // loop: ends the watches
+
+  KindTablePtr kinds() const;  // any thread
+  // The kinds served besides the built-in ones; new discovery and OpenAPI follow at once. Loop thread.
+  void set_custom_kinds(std::vector<KindPtr> kinds);
+  void set_server_address(std::string address);  // once the port is known
+  Committer& committer() { return committer_; }
+  Store& store() { return store_; }
+  // Lines others add to /metrics; called on the loop.
+  void add_metrics(std::function<std::string()> source) { metric_sources_.push_back(std::move(source)); }
+  void set_ready(bool ready) { ready_ = ready; }
+
+ private:
+  class Exchange;
+  using ExchangePtr = std::shared_ptr<Exchange>;
+  void route(const ExchangePtr& exchange);
+  bool answer_public(const ExchangePtr& exchange);
+  void answer_metrics(const ExchangePtr& exchange);
+  void resource_request(const ExchangePtr& exchange, ResourcePath path);
+  void read_one(const ExchangePtr& exchange);
+  void read_many(const ExchangePtr& exchange, bool watch);
+  void write(const ExchangePtr& exchange);
+  void delete_many(const ExchangePtr& exchange);
+  void run_write(const ExchangePtr& exchange, WriteJob job, Rendering rendering);
+  std::shared_ptr<const Discovery> discovery() const;
+  void publish_kinds(std::vector<KindPtr> custom);
+
+  Loop& loop_;
+  Store& store_;
+  ApiServerOptions options_;
+  ClusterFactsKeeper facts_;
+  Committer committer_;
+  RevisionWaiter waiter_;
+  WatchHub hub_;
+  RequestMetrics metrics_;
+  std::vector<std::function<std::string()>> metric_sources_;
+  std::atomic<bool> ready_{false};
+  std::vector<KindPtr> custom_kinds_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Discovery> discovery_;
+  Random audit_ids_;
+};
+
+}  // namespace yard

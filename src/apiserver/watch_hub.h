@@ -1,0 +1,68 @@
+#pragma once
+// Every watch there is. Loop thread: an event is encoded once for all watchers that want the same form, and each
+// watcher's stream gets a reference to those bytes.
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "apiserver/lister.h"
+#include "apiserver/representation.h"
+#include "base/loop.h"
+#include "net/http.h"
+#include "store/store.h"
+
+namespace yard {
+
+struct WatchLimits {
+  size_t most_queued_bytes = 8 << 20;                 // of one watcher; beyond, it is cut off with 410
+  Duration bookmark_period = std::chrono::seconds(60);
+  Duration before_deadline = std::chrono::seconds(2);  // a last bookmark, so that the next watch starts close
+};
+
+struct WatchRequest {
+  KindPtr kind;
+  Selection selection;
+  ListOptions options;
+  Rendering rendering;
+};
+
+class WatchHub {
+ public:
+  WatchHub(Loop& loop, Store& store, WatchLimits limits = {});
+  ~WatchHub();
+  // Begins with what the options ask for (history, initial events) and goes on until the client leaves, the timeout,
+  // or the watcher cannot keep up. `stream` has its headers sent.
+  void begin(WatchRequest request, std::shared_ptr<HttpStream> stream);
+  // Ends the watches of a kind that is served no more.
+  void end_watches(const std::function<bool(const Kind&)>& of);
+  void close_all();
+  size_t watchers() const { return watchers_; }
+  uint64_t cut_off() const { return cut_off_; }
+
+ private:
+  struct Watcher;
+  struct Topic;
+  using WatcherList = std::list<std::shared_ptr<Watcher>>;
+  void deliver(Topic& topic, const StoreEventPtr& event);
+  void send(Watcher& watcher, const SharedBytes& line);
+  void send_event(Watcher& watcher, const StoreEventPtr& event, std::map<std::string, SharedBytes>* encoded);
+  bool send_initial(const std::shared_ptr<Watcher>& watcher);
+  void send_bookmark(Watcher& watcher, bool initial_events_end);
+  void send_error(Watcher& watcher, const Error& error);
+  void remove(const std::shared_ptr<Watcher>& watcher);
+  void arm_bookmarks();
+
+  Loop& loop_;
+  Store& store_;
+  WatchLimits limits_;
+  std::map<std::string, std::unique_ptr<Topic>, std::less<>> topics_;  // by storage
+  size_t watchers_ = 0;
+  uint64_t cut_off_ = 0;
+  TimerId bookmark_timer_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace yard

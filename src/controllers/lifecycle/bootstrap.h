@@ -1,0 +1,33 @@
+#pragma once
+// What a cluster has from its first moment: namespaces, the kubernetes Service, and in each namespace the default
+// ServiceAccount and the CA's ConfigMap (design.md §8).
+
+#include <functional>
+#include <string>
+
+#include "client/client.h"
+
+namespace yard {
+
+struct ClusterIdentity {
+  std::string ca_pem;
+  int port = 0;
+};
+
+// Creates what is missing, then calls `done` (with the first error that was not AlreadyExists).
+void create_initial_objects(Client& client, const ClusterIdentity& identity, std::function<void(Result<void>)> done);
+
+// Keeps the default ServiceAccount and kube-root-ca.crt in every namespace that is not going away.
+class NamespaceContents {
+ public:
+  NamespaceContents(Client& client, ClusterIdentity identity);
+  ~NamespaceContents();
+
+ private:
+  void ensure(std::string_view ns);
+  Client& client_;
+  ClusterIdentity identity_;
+  std::vector<Client::Subscription> subscriptions_;
+};
+
+}  // namespace yard

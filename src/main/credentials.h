@@ -1,0 +1,23 @@
+#pragma once
+// The certificates of a state folder and the kubeconfig that carries the administrator's.
+
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "main/state_folder.h"
+#include "net/certificates.h"
+#include "net/server.h"
+
+namespace yard {
+
+struct Credentials {
+  KeyPair ca, server, admin;
+};
+
+// Makes what is missing or about to end; keeps the rest, so kubeconfigs handed out stay good over restarts.
+Result<Credentials> prepare_credentials(const StateFolder& folder, const std::string& address, Time now);
+
+std::string kubeconfig_text(const Credentials& credentials, const std::string& server_url);
+
+}  // namespace yard

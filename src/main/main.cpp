@@ -1,0 +1,51 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "main/commands.h"
+
+namespace yard {
+
+CLI::App* Program::add(const std::string& name, const std::string& about, const std::string& examples) {
+  CLI::App* command = app.add_subcommand(name, about);
+  command->add_option("--state", state, "the state folder (default: $TRAINYARD_STATE, else ~/.local/state/trainyard)");
+  if (!examples.empty()) command->footer("\nExamples:\n" + examples);
+  return command;
+}
+
+int print_error(const std::string& message) {
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  return kFailed;
+}
+
+namespace {
+
+int main_program(int count, char** arguments) {
+  Program program;
+  program.app.require_subcommand(1);
+  program.app.add_option("--state", program.state, "the state folder (default: $TRAINYARD_STATE, else ~/.local/state/trainyard)");
+  program.app.footer(
+      "\nFirst steps:\n"
+      "  trainyard up                       start the control plane\n"
+      "  export KUBECONFIG=$(trainyard kubeconfig --path)\n"
+      "  kubectl apply -f job.yaml          any Kubernetes client works\n"
+      "  trainyard down                     stop it; what is stored stays\n");
+  add_up(program);
+  add_down(program);
+  add_restart(program);
+  add_status(program);
+  add_kubeconfig(program);
+  add_serve(program);
+  add_version(program);
+  try {
+    program.app.parse(count, arguments);
+  } catch (const CLI::ParseError& problem) {
+    const int code = program.app.exit(problem);
+    return code == 0 ? kOk : kUsage;
+  }
+  return program.run ? program.run() : kUsage;
+}
+
+}  // namespace
+}  // namespace yard
+
+int main(int count, char** arguments) { return yard::main_program(count, arguments); }

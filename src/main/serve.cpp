@@ -1,0 +1,135 @@
+// Wiring of the embedded control plane: loop, store, API server, lifecycle controllers, HTTPS.
+
+#include "main/serve.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "apiserver/direct_client.h"
+#include "apiserver/server.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "controllers/lifecycle/bootstrap.h"
+#include "main/credentials.h"
+#include "net/loop.h"
+#include "net/server.h"
+#include "store/sqlite_log.h"
+#include "store/store.h"
+
+namespace yard {
+namespace {
+
+constexpr std::string_view kPortFile = "port", kPidFile = "server.pid";
+
+// Tells the one who started us; the message is one line.
+void tell(const ServeOptions& options, const std::string& line) {
+  if (options.ready_fd < 0) return;
+  const std::string text = line + "\n";
+  [[maybe_unused]] const ssize_t written = write(options.ready_fd, text.data(), text.size());
+  close(options.ready_fd);
+}
+
+int fail(const ServeOptions& options, const Error& why) {
+  log_error("{}", why.message);
+  tell(options, "error " + why.message);
+  return 1;
+}
+
+// A port of ours from last time keeps kubeconfigs good; taken by another program, a free one serves instead.
+Result<int> listen(HttpServer& server, const StateFolder& folder, const ServeOptions& options, const TlsFiles& tls) {
+  if (options.port == 0) {
+    const auto kept = folder.read(kPortFile);
+    const auto port = kept ? parse_int64(trim(*kept)) : std::nullopt;
+    if (port && *port > 0 && *port < 65536) {
+      auto again = server.listen_tls(options.address, static_cast<int>(*port), tls);
+      if (again) return again;
+      log_warning("port {} of the last start is taken; a free one is chosen", *port);
+    }
+  }
+  return server.listen_tls(options.address, options.port, tls);
+}
+
+std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Statistics& http) {
+  return fmt::format(
+      "# TYPE trainyard_loop_tasks_total counter\ntrainyard_loop_tasks_total {}\n"
+      "# HELP trainyard_loop_slow_tasks_total Tasks of the loop that took over 2 ms.\n"
+      "# TYPE trainyard_loop_slow_tasks_total counter\ntrainyard_loop_slow_tasks_total {}\n"
+      "# TYPE trainyard_loop_queue gauge\ntrainyard_loop_queue {}\n"
+      "# TYPE trainyard_connections gauge\ntrainyard_connections {}\n"
+      "# TYPE trainyard_connections_refused_total counter\ntrainyard_connections_refused_total {}\n"
+      "# TYPE trainyard_received_bytes_total counter\ntrainyard_received_bytes_total {}\n"
+      "# TYPE trainyard_sent_bytes_total counter\ntrainyard_sent_bytes_total {}\n",
+      loop.tasks, loop.slow_tasks, loop.queued, http.connections, http.refused, http.bytes_in, http.bytes_out);
+}
+
+}  // namespace
+
+int serve(StateFolder folder, const ServeOptions& options) {
+  signal(SIGPIPE, SIG_IGN);
+  if (auto made = folder.make(); !made) return fail(options, made.error());
+  auto locked = folder.take_lock();
+  if (!locked) return fail(options, locked.error());
+  if (!*locked) {
+    return fail(options, error(Reason::Conflict, fmt::format("another server (pid {}) uses the state folder {}; stop it with `trainyard down "
+                                                             "--state {}` or choose another folder with --state",
+                                                             folder.running_pid(), folder.path(), folder.path())));
+  }
+  const auto loop = make_asio_loop();
+  auto credentials = prepare_credentials(folder, options.address, loop->now());
+  if (!credentials) return fail(options, credentials.error());
+  auto log = open_sqlite_log(folder.store(), *loop);
+  if (!log) return fail(options, log.error());
+  Store store(*loop, std::move(*log));
+  if (auto opened = store.open(); !opened) return fail(options, opened.error());
+
+  const uint64_t seed = seed_from_kernel();
+  ApiServer api(*loop, store, seed);
+  const auto http = make_http_server([&api](HttpRequest request, std::shared_ptr<Responder> responder) { api.handle(std::move(request), std::move(responder)); });
+  auto port = listen(*http, folder, options, TlsFiles{credentials->server.certificate_pem, credentials->server.key_pem, credentials->ca.certificate_pem});
+  if (!port) return fail(options, port.error());
+  if (auto socket = http->listen_unix(folder.socket()); !socket) return fail(options, socket.error());
+  const bool everywhere = options.address == "0.0.0.0" || options.address == "::";
+  const std::string host = everywhere ? "127.0.0.1" : options.address;
+  const std::string address = fmt::format(fmt::runtime(host.find(':') != std::string::npos ? "[{}]:{}" : "{}:{}"), host, *port);
+  api.set_server_address(address);
+  for (const auto& [name, content] : {std::pair{std::string(kPortFile), std::to_string(*port) + "\n"},
+                                      std::pair{std::string(kPidFile), std::to_string(getpid()) + "\n"},
+                                      std::pair{std::string("kubeconfig"), kubeconfig_text(*credentials, "https://" + address)}}) {
+    if (auto written = folder.write(name, content); !written) return fail(options, written.error());
+  }
+
+  DirectClient client(store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
+  const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
+  std::unique_ptr<NamespaceContents> contents;
+  int exit_code = 0;
+  api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
+  loop->post([&] {
+    create_initial_objects(client, identity, [&](Result<void> made) {
+      if (!made) {
+        exit_code = fail(options, made.error());
+        loop->stop();
+        return;
+      }
+      contents = std::make_unique<NamespaceContents>(client, identity);
+      api.set_ready(true);
+      http->start();
+      log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
+      tell(options, "ready https://" + address);
+    });
+  });
+  loop->stop_on_signals();
+  loop->run();
+
+  api.shut_down();
+  http->stop();
+  contents.reset();
+  folder.remove(kPidFile);
+  folder.remove("api.sock");
+  log_info("stopped");
+  return exit_code;
+}
+
+}  // namespace yard

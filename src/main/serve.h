@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+
+#include "main/state_folder.h"
+
+namespace yard {
+
+struct ServeOptions {
+  std::string address = "127.0.0.1";
+  int port = 0;       // 0: the one kept from last time, else a free one
+  int ready_fd = -1;  // told when the server answers, or why it cannot
+};
+
+// Runs the control plane in the foreground until SIGTERM or SIGINT. Answers the exit code.
+int serve(StateFolder folder, const ServeOptions& options);
+
+}  // namespace yard

@@ -1,0 +1,179 @@
+// up, down, restart and serve: the server's life, seen from the command line.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/strings.h"
+#include "main/commands.h"
+#include "main/serve.h"
+
+namespace yard {
+namespace {
+
+constexpr int kStartTimeoutMs = 30'000;
+constexpr int kStopTimeoutMs = 15'000;
+
+// The child's side: a session of its own, output to the log, then our own binary as `serve`.
+[[noreturn]] void become_server(const StateFolder& folder, const StartOptions& options, int ready_fd) {
+  setsid();
+  const int null = open("/dev/null", O_RDONLY);
+  const int log = open(folder.log().c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  dup2(null, STDIN_FILENO);
+  if (log >= 0) {
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+  }
+  const std::string port = std::to_string(options.port), ready = std::to_string(ready_fd);
+  const char* arguments[] = {"trainyard", "serve", "--state", folder.path().c_str(), "--address", options.address.c_str(),
+                             "--port", port.c_str(), "--ready-fd", ready.c_str(), nullptr};
+  execv("/proc/self/exe", const_cast<char**>(arguments));
+  _exit(127);
+}
+
+// The server's first line, or why there is none.
+Result<std::string> first_line(int fd) {
+  std::string line;
+  for (;;) {
+    pollfd waiting{fd, POLLIN, 0};
+    const int ready = poll(&waiting, 1, kStartTimeoutMs);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) return error(Reason::Timeout, fmt::format("the server did not answer within {} s", kStartTimeoutMs / 1000));
+    char buffer[512];
+    const ssize_t count = read(fd, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return error(Reason::InternalError, "the server ended before it was ready");
+    line.append(buffer, static_cast<size_t>(count));
+    if (const size_t end = line.find('\n'); end != std::string::npos) return line.substr(0, end);
+  }
+}
+
+// Waits for a process that is not our child, without polling.
+bool wait_for_end(int pid, int timeout_ms) {
+  const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) return errno == ESRCH;
+  pollfd ended{fd, POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = poll(&ended, 1, timeout_ms);
+  } while (ready < 0 && errno == EINTR);
+  close(fd);
+  return ready > 0;
+}
+
+void add_listen_flags(CLI::App* command, const std::shared_ptr<StartOptions>& options) {
+  command->add_option("--port", options->port, "the HTTPS port (0: a free one, kept over restarts)")->check(CLI::Range(0, 65535));
+  command->add_option("--address", options->address, "the address to listen on")->capture_default_str();
+}
+
+}  // namespace
+
+int start_server(const StateFolder& folder, const StartOptions& options) {
+  if (const int pid = folder.running_pid(); pid != 0) {
+    const std::string running = fmt::format("the control plane is already up (pid {}, state folder {})", pid, folder.path());
+    if (options.port == 0) {
+      std::printf("%s\n", running.c_str());
+      return kOk;
+    }
+    const auto kept = folder.read("port");
+    if (kept && trim(*kept) == std::to_string(options.port)) {
+      std::printf("%s\n", running.c_str());
+      return kOk;
+    }
+    return print_error(running + " on another port; `trainyard restart --port " + std::to_string(options.port) + "` moves it");
+  }
+  if (auto made = folder.make(); !made) return print_error(made.error().message);
+  int ready[2];
+  if (pipe(ready) != 0) return print_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  fcntl(ready[0], F_SETFD, FD_CLOEXEC);
+  const pid_t child = fork();
+  if (child < 0) return print_error(fmt::format("cannot start a process: {}", std::strerror(errno)));
+  if (child == 0) become_server(folder, options, ready[1]);
+  close(ready[1]);
+  auto line = first_line(ready[0]);
+  close(ready[0]);
+  if (!line) return print_error(fmt::format("{}; its log is {}", line.error().message, folder.log()));
+  if (line->starts_with("error ")) return print_error(line->substr(6));
+  const std::string url = line->substr(line->find(' ') + 1);
+  std::printf("The control plane is up at %s (pid %d).\nTry:  export KUBECONFIG=%s\n      kubectl get namespaces\n", url.c_str(),
+              static_cast<int>(child), folder.kubeconfig().c_str());
+  return kOk;
+}
+
+int stop_server(const StateFolder& folder) {
+  const int pid = folder.running_pid();
+  if (pid == 0) {
+    std::printf("no control plane runs for %s\n", folder.path().c_str());
+    return kOk;
+  }
+  if (kill(pid, SIGTERM) != 0 && errno != ESRCH) return print_error(fmt::format("cannot stop pid {}: {}", pid, std::strerror(errno)));
+  if (!wait_for_end(pid, kStopTimeoutMs)) {
+    std::fprintf(stderr, "warning: pid %d did not end within %d s and is killed\n", pid, kStopTimeoutMs / 1000);
+    kill(pid, SIGKILL);
+    wait_for_end(pid, kStopTimeoutMs);
+  }
+  std::printf("stopped (pid %d); what is stored stays in %s\n", pid, folder.path().c_str());
+  return kOk;
+}
+
+void add_up(Program& program) {
+  auto options = std::make_shared<StartOptions>();
+  CLI::App* command = program.add("up", "Start the control plane in the background.",
+                                  "  trainyard up\n  trainyard up --port 6443 --state ./state\n");
+  add_listen_flags(command, options);
+  command->callback([&program, options] {
+    program.run = [&program, options] {
+      auto folder = program.folder();
+      return folder ? start_server(*folder, *options) : print_error(folder.error().message);
+    };
+  });
+}
+
+void add_down(Program& program) {
+  CLI::App* command = program.add("down", "Stop the control plane; what is stored stays.", "  trainyard down\n");
+  command->callback([&program] {
+    program.run = [&program] {
+      auto folder = program.folder();
+      return folder ? stop_server(*folder) : print_error(folder.error().message);
+    };
+  });
+}
+
+void add_restart(Program& program) {
+  auto options = std::make_shared<StartOptions>();
+  CLI::App* command = program.add("restart", "Stop the control plane and start it again, for an upgrade or another port.", "  trainyard restart\n");
+  add_listen_flags(command, options);
+  command->callback([&program, options] {
+    program.run = [&program, options] {
+      auto folder = program.folder();
+      if (!folder) return print_error(folder.error().message);
+      const int stopped = stop_server(*folder);
+      return stopped == kOk ? start_server(*folder, *options) : stopped;
+    };
+  });
+}
+
+void add_serve(Program& program) {
+  auto options = std::make_shared<ServeOptions>();
+  CLI::App* command = program.add("serve", "Run the control plane in the foreground (what `up` starts in the background).",
+                                  "  trainyard serve --state ./state\n");
+  command->add_option("--port", options->port, "the HTTPS port (0: a free one, kept over restarts)")->check(CLI::Range(0, 65535));
+  command->add_option("--address", options->address, "the address to listen on")->capture_default_str();
+  command->add_option("--ready-fd", options->ready_fd, "a descriptor to say on that the server answers")->group("");
+  command->callback([&program, options] {
+    program.run = [&program, options] {
+      auto folder = program.folder();
+      return folder ? serve(*folder, *options) : print_error(folder.error().message);
+    };
+  });
+}
+
+}  // namespace yard

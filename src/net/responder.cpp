@@ -1,0 +1,85 @@
+#include "net/responder.h"
+
+namespace yard {
+
+namespace {
+
+class ConnectionStream : public HttpStream {
+ public:
+  ConnectionStream(std::shared_ptr<Connection> connection, std::shared_ptr<StreamState> state)
+      : connection_(std::move(connection)), state_(std::move(state)) {}
+  ~ConnectionStream() override { close(); }
+
+  void write(SharedBytes bytes) override {
+    if (!bytes || bytes->empty() || state_->closed) return;
+    size_t size = bytes->size();
+    state_->queued += size;
+    if (!connection_->io().post_frame(connection_, state_, std::move(bytes)))
+      state_->queued -= size;
+  }
+
+  void close() override {
+    if (close_asked_.exchange(true) || state_->closed) return;
+    connection_->io().post(
+        [connection = connection_, state = state_] { connection->end_stream(state); });
+  }
+
+  size_t queued_bytes() const override { return state_->closed ? 0 : state_->queued.load(); }
+
+  void on_closed(std::function<void()> callback) override {
+    auto shared = std::make_shared<std::function<void()>>(std::move(callback));
+    bool posted = connection_->io().post([state = state_, shared] {
+      if (state->closed) {
+        (*shared)();
+      } else {
+        state->on_closed = std::move(*shared);
+      }
+    });
+    if (!posted) (*shared)();  // the I/O thread has ended, and every stream with it
+  }
+
+ private:
+  std::shared_ptr<Connection> connection_;
+  std::shared_ptr<StreamState> state_;
+  std::atomic<bool> close_asked_ = false;
+};
+
+}  // namespace
+
+ConnectionResponder::~ConnectionResponder() {
+  if (answered_) return;
+  HttpResponse response;
+  response.status = 500;
+  response.headers = {{"Content-Type", "application/json"}};
+  response.body = {std::make_shared<const std::string>(
+      R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
+      R"("message":"Internal error occurred: the request was dropped","reason":"InternalError","code":500})"
+      "\n")};
+  send(std::move(response));
+}
+
+void ConnectionResponder::send(HttpResponse response) {
+  if (answered_.exchange(true)) return;
+  connection_->io().post([connection = connection_, response = std::move(response)]() mutable {
+    connection->respond(std::move(response));
+  });
+}
+
+std::shared_ptr<HttpStream> ConnectionResponder::stream(int status, Headers headers) {
+  auto state = std::make_shared<StreamState>();
+  if (answered_.exchange(true)) {
+    state->closed = true;
+  } else if (!connection_->io().post(
+                 [connection = connection_, state, status, headers = std::move(headers)] {
+                   connection->open_stream(status, headers, state);
+                 })) {
+    state->closed = true;
+  }
+  return std::make_shared<ConnectionStream>(connection_, std::move(state));
+}
+
+void ConnectionResponder::run_on_io(std::function<void()> task) {
+  connection_->io().post(std::move(task));
+}
+
+}  // namespace yard
