@@ -229,13 +229,13 @@ TEST(JobUpdates, ChangeOnlyWhatMayChange) {
       {"an elastic job moves both", indexed, "{spec: {completions: 5, parallelism: 5}}", ""},
       {"and not one alone", indexed, "{spec: {completions: 5}}", "spec.completions"},
       {"the mode stays", indexed, "{spec: {completionMode: NonIndexed}}", "spec.completionMode"},
-      {"the selector stays", "{}", "{spec: {selector: {matchLabels: {x: y}}}}", "spec.selector"},
+      {"the selector stays", "{}", "{spec: {selector: {matchLabels: {x: z}}}}", "spec.selector"},
       {"the template stays", "{}", other_node, "spec.template"},
       {"a suspended job's pods may go elsewhere", suspended, other_node, ""},
       {"to a node with an affinity", suspended,
        "{spec: {template: {spec: {affinity: {nodeAffinity: {}}}}}}", ""},
       {"with other labels and gates", suspended,
-       "{spec: {template: {metadata: {labels: {z: y}}, spec: {schedulingGates: [{name: a.io/b}], "
+       "{spec: {template: {metadata: {labels: {z: x}}, spec: {schedulingGates: [{name: a.io/b}], "
        "tolerations: [{operator: Exists}]}}}}",
        ""},
       {"even as it is resumed", suspended,
@@ -245,6 +245,7 @@ TEST(JobUpdates, ChangeOnlyWhatMayChange) {
       {"a job that has started is fixed",
        "{spec: {suspend: true}, status: {startTime: '2026-01-01T00:00:00Z'}}", other_node,
        "spec.template"},
+      {"what changes is still validated", "{}", "{spec: {backoffLimit: -1}}", "spec.backoffLimit"},
       {"policies stay", "{}", "{spec: {podFailurePolicy: {rules: []}}}", "spec.podFailurePolicy"},
       {"the manager stays", "{}", "{spec: {managedBy: a.io/b}}", "spec.managedBy"},
   };

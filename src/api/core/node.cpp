@@ -77,6 +77,7 @@ Kind node_kind() {
   row.short_names = {"no"};
   row.namespaced = false;
   row.subresources = {status_subresource()};
+  row.keeps_status_on_create = true;
   row.selectable_fields = {"spec.unschedulable"};
   row.field_values = [](const Json& object) {
     bool unschedulable = bool_at(object, {"spec", "unschedulable"});

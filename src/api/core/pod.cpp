@@ -61,6 +61,13 @@ FieldErrors validate_pod(const Json& pod) {
   return errors;
 }
 
+// A spec that stays as it is was valid when it came: labels and finalizers change at no cost.
+FieldErrors validate_changed_pod(const Json& pod, const Json& live) {
+  if (equal(spec_of(pod), spec_of(live))) return {};
+  FieldErrors errors = validate_pod_update(pod, live);
+  return errors.empty() ? validate_pod(pod) : errors;
+}
+
 std::string joined_ips(const Json& pod) {
   std::string ips;
   const Json* status = find(pod, "status");
@@ -138,7 +145,7 @@ Kind pod_kind() {
   kind.prepare_create = prepare_pod_create;
   kind.prepare_update = prepare_pod_update;
   kind.validate = validate_pod;
-  kind.validate_update = validate_pod_update;
+  kind.validate_update = validate_changed_pod;
   kind.validate_status_update = validate_pod_status_update;
   kind.warnings = [](const Json& pod) {
     return pod_spec_warnings(spec_of(pod), FieldPath("spec"));

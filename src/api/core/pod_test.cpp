@@ -312,7 +312,7 @@ TEST(PodValidation, SaysWhatIsWrong) {
        "`tolerationSeconds` is set"},
       {"gates are unique", "{spec: {schedulingGates: [{name: a.io/x}, {name: a.io/x}]}}",
        "spec.schedulingGates[1]: Duplicate value: \"a.io/x\""},
-      {"a gated pod has no node", "{spec: {nodeName: n, schedulingGates: [{name: a.io/x}]}}",
+      {"a gated pod has no node", "{spec: {nodeName: node, schedulingGates: [{name: a.io/x}]}}",
        "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"},
       {"a node term has a known operator",
        "{spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
@@ -380,7 +380,7 @@ TEST(PodUpdates, ChangeOnlyWhatMayChange) {
       {"a command may not", "{}",
        "{spec: {containers: [{name: c, image: 'busybox:1', command: [x]}]}}",
        "spec: Forbidden: " + kOthers},
-      {"the node may not", "{}", "{spec: {nodeName: n}}", "spec: Forbidden: " + kOthers},
+      {"the node may not", "{}", "{spec: {nodeName: node}}", "spec: Forbidden: " + kOthers},
       {"containers stay", "{}",
        "{spec: {containers: [{name: c, image: 'busybox:1'}, {name: d, image: b}]}}",
        "spec.containers: Forbidden: pod updates may not add or remove containers"},
@@ -417,6 +417,8 @@ TEST(PodUpdates, ChangeOnlyWhatMayChange) {
        "spec: Forbidden: " + kOthers},
       {"a negative grace may become 1", "{spec: {terminationGracePeriodSeconds: -1}}",
        "{spec: {terminationGracePeriodSeconds: 1}}", ""},
+      {"what changes is still validated", "{}", "{spec: {activeDeadlineSeconds: 0}}",
+       "spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive"},
       {"another grace may not change", "{}", "{spec: {terminationGracePeriodSeconds: 1}}",
        "spec: Forbidden: " + kOthers},
   };
@@ -485,8 +487,8 @@ TEST(PodAmounts, CountInitContainersAndSidecars) {
 TEST(PodKind, HasItsRow) {
   EXPECT_NE(pods().schema, nullptr);
   EXPECT_EQ(pods().selectable_fields.size(),
-            pods().field_values(defaulted("{spec: {nodeName: n}}")).size());
-  EXPECT_EQ(pods().field_values(defaulted("{spec: {nodeName: n}}"))[0], "n");
+            pods().field_values(defaulted("{spec: {nodeName: node}}")).size());
+  EXPECT_EQ(pods().field_values(defaulted("{spec: {nodeName: node}}"))[0], "node");
   EXPECT_TRUE(pods().has_status());
   EXPECT_EQ(pods().warnings(defaulted(container("env: [{name: A, value: x}, {name: A}]"))),
             std::vector<std::string>{"spec.containers[0].env[1]: hides previous definition of "

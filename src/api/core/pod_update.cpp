@@ -227,7 +227,8 @@ FieldErrors validate_pod_status_update(const Json& pod, const Json& live) {
   FieldErrors errors;
   const Json& status = member_or_empty(pod, "status");
   const Json& before = member_or_empty(live, "status");
-  if (find(before, "qosClass")) {
+  // A writer that leaves the class out does not mean to change it.
+  if (find(before, "qosClass") && find(status, "qosClass")) {
     check_immutable(errors, status, before, "qosClass", FieldPath("status"));
   }
   check_states(errors, status, before, text_at(live, {"spec", "restartPolicy"}));

@@ -62,7 +62,7 @@ TEST(Metadata, IsValidatedOnCreate) {
     std::string complaint;
   };
   const Case cases[] = {
-      {"a plain object is fine", "{name: a, namespace: b, labels: {x: y}}", ""},
+      {"a plain object is fine", "{name: a, namespace: b, labels: {x: z}}", ""},
       {"a name is needed", "{namespace: b}",
        "metadata.name: Required value: name or generateName is required"},
       {"the name follows the kind's rule", "{name: A, namespace: b}",
@@ -71,7 +71,7 @@ TEST(Metadata, IsValidatedOnCreate) {
       {"a namespace is needed", "{name: a}", "metadata.namespace: Required value"},
       {"a label value is checked under its key", "{name: a, namespace: b, labels: {x: '-'}}",
        "metadata.labels[x]: Invalid value: \"-\": " + label_value_problems("-").front()},
-      {"a label key is checked", "{name: a, namespace: b, labels: {/x: y}}",
+      {"a label key is checked", "{name: a, namespace: b, labels: {/x: z}}",
        "metadata.labels: Invalid value: \"/x\": prefix part must be non-empty"},
       {"an annotation key may have capitals", "{name: a, namespace: b, annotations: {A.io/B: c}}",
        ""},
@@ -84,12 +84,12 @@ TEST(Metadata, IsValidatedOnCreate) {
        "metadata.ownerReferences.uid: Invalid value: \"\": uid must not be empty"},
       {"one controller owns",
        "{name: a, namespace: b, ownerReferences: [{apiVersion: v1, kind: Pod, name: x, uid: u, "
-       "controller: true}, {apiVersion: v1, kind: Pod, name: y, uid: v, controller: true}]}",
+       "controller: true}, {apiVersion: v1, kind: Pod, name: z, uid: v, controller: true}]}",
        "metadata.ownerReferences: Invalid value: "
        "[{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"x\",\"uid\":\"u\",\"controller\":true},"
-       "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"y\",\"uid\":\"v\",\"controller\":true}]"
+       "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"z\",\"uid\":\"v\",\"controller\":true}]"
        ": Only one reference can have Controller set to true. Found \"true\" in references for "
-       "Pod/x and Pod/y"},
+       "Pod/x and Pod/z"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.about);
