@@ -56,6 +56,7 @@ GOOD = [
     ("a raw string may hold anything", "src/api/a_test.cpp", 'auto s = R"x(throw "rand()" sleep_for(1))x";\n'),
     ("a sleep with its reason", "tests/e2e/test_a.py", "# The kernel gives no event for this.\n" + f"{SLEEP}(1)\n"),
     ("a good link", "docs/a.md", "# Here we are\n[x](#here-we-are) [y](a.md) `[z](nowhere.md)`\n"),
+    ("a tab may stand in a raw string", "src/api/a_test.cpp", 'auto s = R"(a:\tb)";\n'),
     ("a Makefile needs its tabs", "Makefile", "all:\n\ttrue\n"),
 ]
 

@@ -169,7 +169,6 @@ class Life {
 
   // Every change once, in order, each fitting on the state before.
   void hear(const StoreEvent& event) {
-    EXPECT_GT(event.revision, last_states_.rbegin()->first);
     EXPECT_EQ(event.revision, store_->revision());
     EXPECT_GT(event.revision, highest_shown_) << "a revision is shown twice";
     highest_shown_ = event.revision;
@@ -183,7 +182,8 @@ class Life {
       EXPECT_EQ(event.type == StoreEvent::Type::Added, before == heard_.end());
       heard_[name] = event.revision;
     }
-    last_states_[event.revision] = heard_;
+    if (random_.below(10) == 0)
+      last_states_[event.revision] = heard_;  // a sample: copies cost time
   }
 
   void compare(const Names& expected, const Listing& listing) {
@@ -200,7 +200,6 @@ class Life {
     compare(heard_, store_->list("things", {}));
     size_t reached = 0;
     for (const auto& [revision, names] : last_states_) {
-      if (random_.below(10) != 0) continue;
       const auto listing = store_->list_at("things", {}, revision);
       if (!listing) {
         EXPECT_EQ(listing.error().reason, Reason::Expired);
@@ -272,7 +271,7 @@ class Life {
   Names strict_, strictly_deleted_;      // acknowledged as durable
   Names asked_deletions_;
   Names heard_;                            // the state a watcher has put together
-  std::map<Revision, Names> last_states_;  // of this life, at each revision heard
+  std::map<Revision, Names> last_states_;  // of this life, at some revisions
 };
 
 TEST(StoreSimulation, HoldsItsPromisesUnderFailuresAndCrashes) {

@@ -96,7 +96,7 @@ class Api:
         try:
             self.connection.request(method, path, body, sent)
             answer = self.connection.getresponse()
-            return Response(answer.status, answer.headers, answer.read().decode())
+            return Response(answer.status, answer.headers, answer.read().decode(errors="replace"))
         except (OSError, http.client.HTTPException):
             self.close()
             raise
@@ -208,7 +208,7 @@ class Kubectl:
     def __call__(self, *arguments, stdin=None, expect=0, env=None, timeout=COMMAND_DEADLINE_S, namespace=None,
                  kubeconfig=None):
         if stdin is not None and not isinstance(stdin, str):
-            stdin = as_yaml(stdin)
+            stdin = as_documents(stdin)
         return run([self.path, "-n", namespace or self.namespace, *arguments],
                    self.environment(kubeconfig, env), stdin, expect, timeout)
 
@@ -273,12 +273,16 @@ class Stream:
         return self
 
     def __exit__(self, *_):
-        os.killpg(self.process.pid, signal.SIGKILL)
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it has ended by itself
         self.process.wait()
 
 
-def as_yaml(objects):
-    return yaml.safe_dump_all(objects if isinstance(objects, list) else [objects])
+def as_documents(objects):
+    """A stream of JSON: PyYAML would leave the key `n` bare, and kubectl reads that as false."""
+    return "\n".join(json.dumps(one) for one in (objects if isinstance(objects, list) else [objects]))
 
 
 def is_running(pid):

@@ -127,10 +127,13 @@ def test_a_foreign_store_is_refused(own_yard):
 def test_hostile_bytes_on_the_wire(yard):
     for garbage in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"\x00" * 100, b"\xff" * 1000, b""):
         with socket.create_connection((yard.api.host, yard.api.port), timeout=10) as raw:
-            raw.sendall(garbage)
-            raw.shutdown(socket.SHUT_WR)
-            while raw.recv(4096):
-                pass
+            try:
+                raw.sendall(garbage)
+                raw.shutdown(socket.SHUT_WR)
+                while raw.recv(4096):
+                    pass
+            except OSError:
+                pass  # to hang up is a fine answer
     assert yard.request("GET", "/readyz").text == "ok"
 
 

@@ -91,7 +91,8 @@ def test_patch_with_an_old_version(kubectl):
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
 def test_namespaces_that_stay(kubectl, name):
     run = kubectl("delete", "ns", name, expect=1)
-    assert run.err == f'Error from server (Forbidden): namespaces "{name}" is forbidden: this namespace may not be deleted\n'
+    assert run.err.splitlines()[-1] == \
+        f'Error from server (Forbidden): namespaces "{name}" is forbidden: this namespace may not be deleted'
 
 
 # 400
@@ -203,7 +204,7 @@ def test_method_not_allowed(kubectl):
 def test_not_acceptable(yard, namespace):
     answer = yard.request("GET", collection(namespace), accept="text/html")
     assert answer.status == 406 and answer.json["reason"] == "NotAcceptable"
-    assert answer.json["message"].startswith("only the following media types are accepted: application/json")
+    assert "application/json, application/yaml" in answer.json["message"]
 
 
 def test_too_large(kubectl):
@@ -262,8 +263,8 @@ def test_job_restart_policy(kubectl):
     body = job("it")
     body["spec"]["template"]["spec"]["restartPolicy"] = "Always"
     run = kubectl("create", "-f", "-", stdin=body, expect=1)
-    assert run.err == ('The Job "it" is invalid: spec.template.spec.restartPolicy: Unsupported value: "Always": supported '
-                       'values: "OnFailure", "Never"\n')
+    assert run.err == ('The Job "it" is invalid: spec.template.spec.restartPolicy: Required value: valid values: '
+                       '"OnFailure", "Never"\n')
 
 
 def test_no_name(kubectl, yard):
@@ -305,9 +306,10 @@ def test_expired_watch(yard, namespace):
         assert events[0]["object"]["code"] == 410 and events[0]["object"]["reason"] == "Expired"
 
 
-def test_create_with_a_version(kubectl):
-    run = kubectl("create", "-f", "-", stdin=config_map("it", resourceVersion="5"), expect=1)
-    assert "resourceVersion should not be set on objects to be created" in run.err
+def test_create_with_a_version(yard, namespace):
+    answer = yard.request("POST", collection(namespace), config_map("it", resourceVersion="5"))  # kubectl would drop it
+    assert answer.status == 500
+    assert answer.json["message"] == "resourceVersion should not be set on objects to be created"
 
 
 def test_version_of_the_future(yard, namespace):

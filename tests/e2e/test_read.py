@@ -183,7 +183,9 @@ def test_wait_for_a_condition(kubectl, yard):
 def test_wait_for_deletion(kubectl, yard, pods):
     with kubectl.stream("wait", "--for=delete", "pod/alpha", "--timeout=20s") as stream:
         yard.request("DELETE", pods + "/alpha?gracePeriodSeconds=0")
-        assert stream.process.wait(20) == 0
+        code = stream.process.wait(20)
+        # Old clients call a pod that was gone before they looked an error.
+        assert code == 0 or (kubectl.minor < 24 and "no matching resources found" in stream.line())
 
 
 def test_wait_for_a_value(kubectl, pods):
