@@ -103,7 +103,7 @@ class Comparison {
       for (const auto& member : *right_object) {
         const Json* other = find_near(left_object, member.key(), index++);
         if (other != nullptr) ++shared;
-        const std::string_view name = view(member.key());
+        const std::string_view name = plain_view(member.key());
         const Field* field = member_field(schema, name);
         compare_member(
             schema, field, name,
@@ -140,7 +140,7 @@ class Comparison {
   void compare_left_only(const Schema* schema, const JsonObject& left, const JsonObject* right) {
     for (const auto& member : left) {
       if (right != nullptr && right->contains(member.key())) continue;
-      const std::string_view name = view(member.key());
+      const std::string_view name = plain_view(member.key());
       const Field* field = member_field(schema, name);
       compare_member(schema, field, name,
                      {value_of(field, &left, &member.value()), value_of(field, right, nullptr)});

@@ -37,7 +37,7 @@ class Checker {
 
   void check_members(const Schema& schema, const JsonObject& object) {
     for (const auto& member : object) {
-      const std::string_view name = view(member.key());
+      const std::string_view name = plain_view(member.key());
       const Field* field = member_field(&schema, name);
       const bool is_root_type = path_.empty() && (name == "apiVersion" || name == "kind");
       path_.push_back({ElementKind::Field, name});

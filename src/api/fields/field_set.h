@@ -101,9 +101,9 @@ bool same_set(FieldNodes left, FieldNodes right);
 
 // Calls visit(path) for each member: the members of a level first, then what lies below them. The
 // path is a vector of nodes from the root down.
-using FieldPath = std::vector<const FieldNode*>;
+using NodePath = std::vector<const FieldNode*>;
 template <typename Visit>
-void each_member(FieldNodes nodes, FieldPath& above, Visit&& visit) {
+void each_member(FieldNodes nodes, NodePath& above, Visit&& visit) {
   for (const FieldNode& node : nodes) {
     if (node.marks == 0) continue;
     above.push_back(&node);
