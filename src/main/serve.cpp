@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "controllers/lifecycle/bootstrap.h"
+#include "main/config.h"
 #include "main/credentials.h"
 #include "net/loop.h"
 #include "net/server.h"
@@ -67,9 +68,15 @@ std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Sta
 
 }  // namespace
 
-int serve(StateFolder folder, const ServeOptions& options) {
+int serve(StateFolder folder, const ServeOptions& given) {
   signal(SIGPIPE, SIG_IGN);
+  ServeOptions options = given;
   if (auto made = folder.make(); !made) return fail(options, made.error());
+  const auto config = read_config(folder);
+  if (!config) return fail(options, config.error());
+  if (options.address.empty()) options.address = config->address.value_or("127.0.0.1");
+  if (options.port < 0) options.port = config->port.value_or(0);
+  if (config->log_level) set_log_level(*config->log_level);
   auto locked = folder.take_lock();
   if (!locked) return fail(options, locked.error());
   if (!*locked) {
