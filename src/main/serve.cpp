@@ -8,11 +8,13 @@
 
 #include <memory>
 
+#include "apiserver/custom_resources.h"
 #include "apiserver/direct_client.h"
 #include "apiserver/server.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "controllers/lifecycle/bootstrap.h"
+#include "controllers/lifecycle/definitions.h"
 #include "main/credentials.h"
 #include "net/loop.h"
 #include "net/server.h"
@@ -104,6 +106,8 @@ int serve(StateFolder folder, const ServeOptions& options) {
   DirectClient client(store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
   std::unique_ptr<NamespaceContents> contents;
+  CustomResources custom_resources(*loop, store, api);
+  std::unique_ptr<Definitions> definitions;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
   loop->post([&] {
@@ -114,6 +118,7 @@ int serve(StateFolder folder, const ServeOptions& options) {
         return;
       }
       contents = std::make_unique<NamespaceContents>(client, identity);
+      definitions = std::make_unique<Definitions>(client, *loop);
       api.set_ready(true);
       http->start();
       log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
@@ -125,6 +130,7 @@ int serve(StateFolder folder, const ServeOptions& options) {
 
   api.shut_down();
   http->stop();
+  definitions.reset();
   contents.reset();
   folder.remove(kPidFile);
   folder.remove("api.sock");
