@@ -66,8 +66,8 @@ const Row kRows[] = {
     {"more than 32 bits", "{type: integer, format: int32}", "x: 3000000000", "spec.x: Invalid value: 3000000000: spec.x in body must be of type int32: 3000000000"},
     {"none of several", "{type: object, properties: {a: {type: string}, b: {type: string}}, anyOf: [{required: [a]}, {required: [b]}]}", "x: {}",
      "spec.x: Invalid value: \"\": \"spec.x\" must validate at least one schema (anyOf)\nspec.x.a: Required value"},
-    {"one of several", "{type: object, properties: {a: {type: string}, b: {type: string}}, oneOf: [{required: [a]}, {required: [b]}]}", "x: {a: y}", ""},
-    {"both of one", "{type: object, properties: {a: {type: string}, b: {type: string}}, oneOf: [{required: [a]}, {required: [b]}]}", "x: {a: y, b: z}",
+    {"one of several", "{type: object, properties: {a: {type: string}, b: {type: string}}, oneOf: [{required: [a]}, {required: [b]}]}", "x: {a: yy}", ""},
+    {"both of one", "{type: object, properties: {a: {type: string}, b: {type: string}}, oneOf: [{required: [a]}, {required: [b]}]}", "x: {a: yy, b: z}",
      R"(spec.x: Invalid value: "": "spec.x" must validate one and only one schema (oneOf). Found 2 valid alternatives)"},
     {"what must not be", "{type: string, not: {enum: [a]}}", "x: a", R"(spec.x: Invalid value: "": "spec.x" must not validate the schema (not))"},
     {"one of all", "{type: integer, allOf: [{minimum: 1}, {maximum: 3}]}", "x: 4",
@@ -95,8 +95,8 @@ properties:
         items: {type: object, properties: {k: {type: string}, v: {type: integer, maximum: 1}}}
 )"));
   const Json live = yaml("spec: {must: x, old: long, list: [{k: a, v: 5}]}");
-  EXPECT_EQ(told(validate_custom_update(yaml("spec: {must: y, old: long, list: [{k: b, v: 0}, {k: a, v: 5}]}"), live, *rules)), "");
-  EXPECT_EQ(told(validate_custom_update(yaml("spec: {must: y, old: longer, list: [{k: a, v: 6}]}"), live, *rules)),
+  EXPECT_EQ(told(validate_custom_update(yaml("spec: {must: yy, old: long, list: [{k: b, v: 0}, {k: a, v: 5}]}"), live, *rules)), "");
+  EXPECT_EQ(told(validate_custom_update(yaml("spec: {must: yy, old: longer, list: [{k: a, v: 6}]}"), live, *rules)),
             "spec.old: Too long: may not be more than 2 bytes\n"
             "spec.list[0].v: Invalid value: 6: spec.list[0].v in body should be less than or equal to 1");
   EXPECT_EQ(told(validate_custom_update(yaml("spec: {old: long}"), live, *rules)), "spec.must: Required value");
