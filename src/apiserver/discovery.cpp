@@ -211,7 +211,7 @@ Discovery::Document Discovery::openapi_group_version(const KindTable::GroupVersi
   return document("/openapi/v3/" + entry.group + "/" + entry.version, [&] {
     std::vector<OpenApiKind> kinds;
     for (const KindPtr& kind : entry.kinds) {
-      kinds.push_back({kind->group, kind->version, kind->kind, kind->plural, kind->namespaced, kind->custom, kind->schema});
+      kinds.push_back({kind->group, kind->version, kind->kind, kind->plural, kind->namespaced, kind->custom, kind->schema, kind->crd_schema.get()});
     }
     return openapi_document(entry.group, entry.version, kinds);
   });
@@ -222,7 +222,10 @@ std::string Discovery::openapi_index() const {
   JsonObject paths;
   for (const auto& entry : table_->group_versions()) {
     std::string identity = "4";
-    for (const KindPtr& kind : entry.kinds) identity += kind->kind + kind->plural + (kind->custom ? hex(reinterpret_cast<uintptr_t>(kind->schema)) : "");
+    for (const KindPtr& kind : entry.kinds) {
+      identity += kind->kind + kind->plural + (kind->namespaced ? "n" : "c");
+      if (kind->crd_schema != nullptr) identity += hex(hash_bytes(to_text(*kind->crd_schema)));
+    }
     const std::string path = entry.group.empty() ? "api/" + entry.version : "apis/" + entry.group + "/" + entry.version;
     paths[path] = JsonObject{{"serverRelativeURL", fmt::format("/openapi/v3/{}?hash={}", path, hex(hash_bytes(identity)))}};
   }

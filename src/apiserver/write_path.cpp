@@ -308,9 +308,7 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
   FieldErrors errors = validate_metadata_update(next, live_tree);
   if (context.subresource == "status") {
     if (kind.validate_status_update) std::ranges::move(kind.validate_status_update(next, live_tree), std::back_inserter(errors));
-    // The schema of a custom resource covers its status too.
-    if (kind.custom && kind.validate) std::ranges::move(kind.validate(next), std::back_inserter(errors));
-  } else if (context.subresource.empty()) {
+  } else if (context.subresource.empty() || context.subresource == "scale") {
     if (kind.validate_update) std::ranges::move(kind.validate_update(next, live_tree), std::back_inserter(errors));
     else if (kind.validate) std::ranges::move(kind.validate(next), std::back_inserter(errors));
   }

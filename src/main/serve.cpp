@@ -8,11 +8,13 @@
 
 #include <memory>
 
+#include "apiserver/custom_resources.h"
 #include "apiserver/direct_client.h"
 #include "apiserver/server.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "controllers/lifecycle/bootstrap.h"
+#include "controllers/lifecycle/definitions.h"
 #include "controllers/lifecycle/event_expiry.h"
 #include "controllers/lifecycle/garbage_collector.h"
 #include "controllers/lifecycle/namespaces.h"
@@ -69,6 +71,17 @@ std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Sta
       loop.tasks, loop.slow_tasks, loop.queued, http.connections, http.refused, http.bytes_in, http.bytes_out);
 }
 
+// Everything that acts on its own. They begin once the first objects are there.
+struct Controllers {
+  Controllers(Loop& loop, Client& client, const ClusterIdentity& identity)
+      : contents(client, identity), garbage_collector(loop, client), namespaces(loop, client), event_expiry(loop, client), definitions(client, loop) {}
+  NamespaceContents contents;
+  GarbageCollector garbage_collector;
+  NamespaceTermination namespaces;
+  EventExpiry event_expiry;
+  Definitions definitions;
+};
+
 }  // namespace
 
 int serve(StateFolder folder, const ServeOptions& given) {
@@ -113,10 +126,8 @@ int serve(StateFolder folder, const ServeOptions& given) {
 
   DirectClient client(store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
-  std::unique_ptr<NamespaceContents> contents;
-  std::unique_ptr<GarbageCollector> garbage_collector;
-  std::unique_ptr<NamespaceTermination> namespaces;
-  std::unique_ptr<EventExpiry> event_expiry;
+  CustomResources custom_resources(*loop, store, api);
+  std::unique_ptr<Controllers> controllers;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
   loop->post([&] {
@@ -126,10 +137,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
         loop->stop();
         return;
       }
-      contents = std::make_unique<NamespaceContents>(client, identity);
-      garbage_collector = std::make_unique<GarbageCollector>(*loop, client);
-      namespaces = std::make_unique<NamespaceTermination>(*loop, client);
-      event_expiry = std::make_unique<EventExpiry>(*loop, client);
+      controllers = std::make_unique<Controllers>(*loop, client, identity);
       api.set_ready(true);
       http->start();
       log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
@@ -141,10 +149,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
 
   api.shut_down();
   http->stop();
-  event_expiry.reset();
-  namespaces.reset();
-  garbage_collector.reset();
-  contents.reset();
+  controllers.reset();
   folder.remove(kPidFile);
   folder.remove("api.sock");
   log_info("stopped");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/apiextensions/crd_rules.h"
+#include "api/crd/custom_kinds.h"
 #include "api/kinds.h"
 #include "api/tables.h"
 #include "base/strings.h"
@@ -65,7 +66,7 @@ void check_stored_versions(FieldErrors& errors, const Json& object, const Json& 
 }
 
 FieldErrors validate_update(const Json& object, const Json& live) {
-  FieldErrors errors;
+  FieldErrors errors = validate_definition(object);
   const FieldPath spec("spec");
   auto keep = [&](const FieldPath& path, std::initializer_list<std::string_view> at) {
     check_immutable(errors, path, find_path(object, at), find_path(live, at));
@@ -104,6 +105,7 @@ Kind custom_resource_definition_kind() {
   row.prepare_create = prepare_create;
   row.prepare_update = prepare_update;
   row.validate = validate_definition;
+  row.warnings = definition_warnings;
   row.validate_update = validate_update;
   row.validate_status_update = validate_status_update;
   return row;
