@@ -24,6 +24,7 @@ bench: ## costs beside a real kube-apiserver + etcd, minutes (docs/benchmarks.md
 	@tools/setup bench
 	@tools/build
 	@tools/build yard_bench
+	@bench/peers/build server || true
 	@bench/run $(if $(QUICK),--quick)
 
 lint: ## clang-format, clang-tidy and the house rules

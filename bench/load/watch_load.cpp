@@ -17,8 +17,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr size_t kHandshakesAtOnce = 32;
-constexpr size_t kWriters = 8;
-constexpr uint64_t kObjects = 16;  // several, so that writers do not meet in one
+constexpr size_t kWriters = 32;    // enough for the timetable to hold while answers are slow
+constexpr uint64_t kObjects = 64;  // several, so that writers do not meet in one
 constexpr auto kOpenLimit = 90s;
 constexpr auto kSettle = 500ms;
 constexpr auto kDrainLimit = 20s;
@@ -221,11 +221,12 @@ std::string Watching::report(double server_seconds, double own_seconds) {
   const uint64_t expected = writes_ * load_.watchers;
   const uint64_t missed = expected > latencies_ms_.size() ? expected - latencies_ms_.size() : 0;
   return fmt::format(
-      R"({{"operations":{},"writes":{},"missed":{},"dropped":{},"failures":{},"first_failure":{},"seconds":{:.3f},)"
+      R"({{"operations":{},"writes":{},"writes_per_second":{:.1f},"missed":{},"dropped":{},"failures":{},"first_failure":{},"seconds":{:.3f},)"
       R"("per_second":{:.1f},"p50_ms":{:.3f},"p99_ms":{:.3f},"bytes_each":{:.0f},"server_cpu_s":{:.2f},)"
       R"("cpu_us_each":{:.3f},"client_cpu_s":{:.3f}}})",
-      latencies_ms_.size(), writes_, missed, dropped_, failures_, json_text(first_failure_),
-      seconds, events / seconds, percentile(latencies_ms_, 0.5), percentile(latencies_ms_, 0.99),
+      latencies_ms_.size(), writes_, static_cast<double>(writes_) / load_.seconds, missed, dropped_,
+      failures_, json_text(first_failure_), seconds, events / seconds,
+      percentile(latencies_ms_, 0.5), percentile(latencies_ms_, 0.99),
       static_cast<double>(bytes_) / events, server_seconds, server_seconds * 1e6 / events,
       own_seconds);
 }
