@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "api/kinds.h"
-#include "api/test_trees.h"
 #include "base/strings.h"
+#include "testing/objects.h"
 
 namespace yard {
 namespace {
@@ -88,9 +88,9 @@ TEST(KindRules, DefaultsAreUpstreams) {
        "conversion: {strategy: None}}}"},
   };
   for (const Case& c : cases) {
-    Json object = tree(c.object);
+    Json object = yaml(c.object);
     c.kind().set_defaults(object);
-    EXPECT_TRUE(equal(object, tree(c.result))) << c.about << "\n" << to_text(object);
+    EXPECT_TRUE(equal(object, yaml(c.result))) << c.about << "\n" << to_text(object);
     Json again = object;
     c.kind().set_defaults(again);
     EXPECT_TRUE(equal(object, again)) << c.about << ": twice is once";
@@ -135,18 +135,18 @@ TEST(KindRules, CreationAddsWhatTheServerAdds) {
   for (const Case& c : cases) {
     World world;
     world.facts.default_storage_class = "standard";
-    Json object = tree(c.object);
+    Json object = yaml(c.object);
     ASSERT_TRUE(c.kind().prepare_create(object, world.admission())) << c.about;
-    EXPECT_TRUE(equal(object, tree(c.result))) << c.about << "\n" << to_text(object);
+    EXPECT_TRUE(equal(object, yaml(c.result))) << c.about << "\n" << to_text(object);
   }
 }
 
 TEST(KindRules, ANewNodeTakesNoPodsYet) {
   World world;
-  Json node = tree("{metadata: {name: n}, status: {nodeInfo: {osImage: Debian}}}");
+  Json node = yaml("{metadata: {name: n1}, status: {nodeInfo: {osImage: Debian}}}");
   ASSERT_TRUE(node_kind().prepare_create(node, world.admission()));
   EXPECT_TRUE(equal(*find_path(node, {"spec", "taints"}),
-                    tree("[{key: node.kubernetes.io/not-ready, effect: NoSchedule}]")));
+                    yaml("[{key: node.kubernetes.io/not-ready, effect: NoSchedule}]")));
   EXPECT_EQ(text_at(node, {"status", "nodeInfo", "osImage"}), "Debian");
   EXPECT_EQ(find_path(node, {"status", "nodeInfo"})->as_object().size(), 10u);
   ASSERT_TRUE(node_kind().prepare_create(node, world.admission()));
@@ -155,7 +155,7 @@ TEST(KindRules, ANewNodeTakesNoPodsYet) {
 
 TEST(KindRules, AServiceKeepsWhatItWasGiven) {
   World world;
-  Json live = tree(
+  Json live = yaml(
       "{spec: {type: NodePort, ports: [{port: 80, protocol: TCP}, {port: 81, protocol: TCP}]}}");
   ASSERT_TRUE(service_kind().prepare_create(live, world.admission()));
   EXPECT_TRUE(text_at(live, {"spec", "clusterIP"}).starts_with("10.96."));
@@ -163,7 +163,7 @@ TEST(KindRules, AServiceKeepsWhatItWasGiven) {
   EXPECT_NE(int_at(ports[0], {"nodePort"}), int_at(ports[1], {"nodePort"}));
   EXPECT_GE(int_at(ports[0], {"nodePort"}), 30000);
 
-  Json again = tree("{spec: {type: NodePort, ports: [{port: 80, protocol: TCP}]}}");
+  Json again = yaml("{spec: {type: NodePort, ports: [{port: 80, protocol: TCP}]}}");
   ASSERT_TRUE(service_kind().prepare_update(again, live, world.admission()));
   EXPECT_EQ(text_at(again, {"spec", "clusterIP"}), text_at(live, {"spec", "clusterIP"}));
   EXPECT_EQ(int_at(find_path(again, {"spec", "ports"})->as_array()[0], {"nodePort"}),
@@ -183,32 +183,32 @@ TEST(KindRules, AServiceKeepsWhatItWasGiven) {
 
 TEST(KindRules, OnlyFinalizeChangesANamespacesFinalizers) {
   World world;
-  Json object = tree("{metadata: {name: a}, spec: {finalizers: []}}");
+  Json object = yaml("{metadata: {name: a}, spec: {finalizers: []}}");
   ASSERT_TRUE(namespace_kind().prepare_update(
-      object, tree("{metadata: {name: a}, spec: {finalizers: [kubernetes]}}"), world.admission()));
-  EXPECT_TRUE(equal(*find_path(object, {"spec", "finalizers"}), tree("[kubernetes]")));
+      object, yaml("{metadata: {name: a}, spec: {finalizers: [kubernetes]}}"), world.admission()));
+  EXPECT_TRUE(equal(*find_path(object, {"spec", "finalizers"}), yaml("[kubernetes]")));
 }
 
 TEST(KindRules, OnePriorityClassIsTheDefault) {
   World world;
   world.facts.priority_classes["a"] = {.value = 1, .global_default = true, .preemption_policy = ""};
-  Json second = tree("{metadata: {name: b}, globalDefault: true}");
+  Json second = yaml("{metadata: {name: b}, globalDefault: true}");
   Result<void> refused = priority_class_kind().prepare_create(second, world.admission());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().reason, Reason::Forbidden);
   EXPECT_EQ(refused.error().message,
             "priorityclasses.scheduling.k8s.io \"b\" is forbidden: PriorityClass a is already "
             "marked as default. Only one default can exist");
-  Json same_one = tree("{metadata: {name: a}, globalDefault: true}");
+  Json same_one = yaml("{metadata: {name: a}, globalDefault: true}");
   EXPECT_TRUE(priority_class_kind().prepare_update(same_one, same_one, world.admission()));
 }
 
 TEST(KindRules, ADefinitionRemembersEveryVersionItStored) {
   World world;
   Json object =
-      tree("{spec: {versions: [{name: v2, storage: true}]}, status: {storedVersions: [v1]}}");
+      yaml("{spec: {versions: [{name: v2, storage: true}]}, status: {storedVersions: [v1]}}");
   ASSERT_TRUE(custom_resource_definition_kind().prepare_update(object, object, world.admission()));
-  EXPECT_TRUE(equal(*find_path(object, {"status", "storedVersions"}), tree("[v1, v2]")));
+  EXPECT_TRUE(equal(*find_path(object, {"status", "storedVersions"}), yaml("[v1, v2]")));
 }
 
 TEST(KindRules, ValidationSpeaksInUpstreamsWords) {
@@ -409,12 +409,12 @@ TEST(KindRules, ValidationSpeaksInUpstreamsWords) {
        ""},
   };
   for (const Case& c : cases) {
-    EXPECT_EQ(text_of_errors(c.kind().validate(tree(c.object))), c.result) << c.about;
+    EXPECT_EQ(text_of_errors(c.kind().validate(yaml(c.object))), c.result) << c.about;
   }
 }
 
 TEST(KindRules, DataMayHoldAMebibyte) {
-  Json object = tree("{metadata: {name: big}, data: {}}");
+  Json object = yaml("{metadata: {name: big}, data: {}}");
   JsonObject& data = object.at("data").as_object();
   data["a"] = std::string(1024 * 1024, 'x');
   EXPECT_EQ(text_of_errors(config_map_kind().validate(object)), "");
@@ -440,12 +440,12 @@ struct UpdateCase {
 TEST(KindRules, UpdatesRespectWhatIsFixed) {
   const UpdateCase cases[] = {
       {"an immutable config map", config_map_kind, "{immutable: true, data: {a: x}}",
-       "{immutable: true, data: {a: y}}",
+       "{immutable: true, data: {a: w}}",
        "data: Forbidden: field is immutable when `immutable` is set"},
       {"immutable cannot be taken back", config_map_kind, "{immutable: true}", "{}",
        "immutable: Forbidden: field is immutable when `immutable` is set"},
       {"a config map may become immutable", config_map_kind, "{data: {a: x}}",
-       "{immutable: true, data: {a: y}}", ""},
+       "{immutable: true, data: {a: w}}", ""},
       {"a secret keeps its type", secret_kind, "{type: a}", "{type: b}",
        "type: Invalid value: \"b\": field is immutable"},
       {"an immutable secret", secret_kind, "{type: a, immutable: true, data: {a: AA==}}",
@@ -502,7 +502,7 @@ TEST(KindRules, UpdatesRespectWhatIsFixed) {
        "reason: Invalid value: \"b\": field is immutable"},
   };
   for (const UpdateCase& c : cases) {
-    EXPECT_EQ(text_of_errors(c.kind().validate_update(tree(c.object), tree(c.live))), c.errors)
+    EXPECT_EQ(text_of_errors(c.kind().validate_update(yaml(c.object), yaml(c.live))), c.errors)
         << c.about;
   }
 }

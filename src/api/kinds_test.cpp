@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/test_trees.h"
 #include "base/strings.h"
+#include "testing/objects.h"
 
 namespace yard {
 namespace {
@@ -110,7 +110,7 @@ TEST(Kinds, FunctionsBearTreesOfAnyShape) {
   for (const KindPtr& kind : builtin_kinds()) {
     if (kind->kind.starts_with("Pod") || kind->group == "batch") continue;  // their own tests
     for (const char* shape : shapes) {
-      Json object = tree(shape);
+      Json object = yaml(shape);
       const Json live = object;
       if (kind->set_defaults) kind->set_defaults(object);
       if (kind->prepare_create) static_cast<void>(kind->prepare_create(object, admission));
@@ -131,7 +131,7 @@ TEST(Kinds, EventsAreTwoViewsOfOneStorage) {
   KindPtr core = kind_of("", "Event");
   KindPtr events = kind_of("events.k8s.io", "Event");
   EXPECT_EQ(core->storage, events->storage);
-  const Json stored = tree(R"(
+  const Json stored = yaml(R"(
 apiVersion: v1
 kind: Event
 metadata: {name: e, namespace: ns}
@@ -146,7 +146,7 @@ type: Normal
 reportingComponent: kubelet)");
   Json view = stored;
   events->from_stored(view);
-  EXPECT_TRUE(equal(view, tree(R"(
+  EXPECT_TRUE(equal(view, yaml(R"(
 apiVersion: events.k8s.io/v1
 kind: Event
 metadata: {name: e, namespace: ns}

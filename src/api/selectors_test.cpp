@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/test_trees.h"
+#include "testing/objects.h"
 
 namespace yard {
 namespace {
@@ -27,7 +27,7 @@ TEST(LabelSelector, SelectsByEveryOperator) {
       {"a", "{b: x}", false},
       {"!a", "{b: x}", true},
       {"!a", "{a: x}", false},
-      {"a in (x, y)", "{a: y}", true},
+      {"a in (x, z)", "{a: z}", true},
       {"a in (x,y)", "{a: z}", false},
       {"a notin (x,y)", "{a: z}", true},
       {"a notin (x,y)", "{}", true},
@@ -50,7 +50,7 @@ TEST(LabelSelector, SelectsByEveryOperator) {
   for (const Match& c : cases) {
     Result<LabelSelector> selector = LabelSelector::parse(c.selector);
     ASSERT_TRUE(selector) << c.selector << ": " << selector.error().message;
-    EXPECT_EQ(selector->matches_labels(tree(c.labels)), c.matches) << c.selector << c.labels;
+    EXPECT_EQ(selector->matches_labels(yaml(c.labels)), c.matches) << c.selector << c.labels;
   }
 }
 
@@ -117,8 +117,8 @@ TEST(LabelSelector, ReadsTheObjectForm) {
     bool matches;
   };
   const Case cases[] = {
-      {"labels must all be there", "matchLabels: {a: x, b: y}", "{a: x, b: y, c: z}", true},
-      {"one differs", "matchLabels: {a: x, b: y}", "{a: x}", false},
+      {"labels must all be there", "matchLabels: {a: x, b: w}", "{a: x, b: w, c: z}", true},
+      {"one differs", "matchLabels: {a: x, b: w}", "{a: x}", false},
       {"In", "matchExpressions: [{key: a, operator: In, values: [x]}]", "{a: x}", true},
       {"NotIn", "matchExpressions: [{key: a, operator: NotIn, values: [x]}]", "{}", true},
       {"Exists", "matchExpressions: [{key: a, operator: Exists}]", "{}", false},
@@ -127,13 +127,13 @@ TEST(LabelSelector, ReadsTheObjectForm) {
       {"no selector selects nothing", "null", "{a: x}", false},
   };
   for (const Case& c : cases) {
-    Json selector = std::string_view(c.selector) == "null" ? Json() : tree(c.selector);
+    Json selector = std::string_view(c.selector) == "null" ? Json() : yaml(c.selector);
     Result<LabelSelector> parsed = LabelSelector::from_json(selector);
     ASSERT_TRUE(parsed) << c.about;
-    EXPECT_EQ(parsed->matches_labels(tree(c.labels)), c.matches) << c.about;
+    EXPECT_EQ(parsed->matches_labels(yaml(c.labels)), c.matches) << c.about;
   }
   Result<LabelSelector> odd =
-      LabelSelector::from_json(tree("matchExpressions: [{key: a, operator: Like}]"));
+      LabelSelector::from_json(yaml("matchExpressions: [{key: a, operator: Like}]"));
   ASSERT_FALSE(odd);
   EXPECT_EQ(odd.error().message, "\"Like\" is not a valid label selector operator");
 }
@@ -146,7 +146,7 @@ Kind pods() {
 }
 
 ObjectPtr pod(const char* ns, std::vector<std::string> fields) {
-  Json object = tree("{kind: Pod, apiVersion: v1, metadata: {name: p, labels: {a: x}}}");
+  Json object = yaml("{kind: Pod, apiVersion: v1, metadata: {name: p, labels: {a: x}}}");
   object.at("metadata").as_object()["namespace"] = ns;
   return Object::encode(object, std::move(fields), "[]");
 }

@@ -51,7 +51,7 @@ TEST(Table, ARowIsAJsonArrayOfItsCells) {
   row.text("a\"b").number(-3).boolean(true).null().json(JsonArray{1, "x"}).age(std::nullopt);
   row.text_with_age("3 (", from_unix_seconds(100), " ago)");
   EXPECT_EQ(rendered(row.finish(), 112),
-            R"(["a\"b",-3,true,null,[1,"x"],"<unknown>","3 (12s ago)"])");
+            R"row(["a\"b",-3,true,null,[1,"x"],"<unknown>","3 (12s ago)"])row");
 }
 
 TEST(Table, AnEmptyRowIsAnEmptyArray) {

@@ -46,6 +46,8 @@ std::shared_ptr<const ClusterFacts> ClusterFactsKeeper::facts() const {
 void ClusterFactsKeeper::rebuild() {
   auto next = std::make_shared<ClusterFacts>();
   for (const ObjectPtr& object : store_.list("namespaces", {}).objects) {
+    // The default account is made moments after its namespace; a pod created in between must not be refused for that.
+    next->service_accounts[std::string(object->name()) + "/default"] = {};
     next->namespaces[std::string(object->name())] = {object->is_being_deleted()};
   }
   for (const ObjectPtr& object : store_.list("serviceaccounts", {}).objects) {

@@ -227,10 +227,17 @@ Change stored(const WriteContext& context, Json tree, const Json* live_tree, Rev
   return out;
 }
 
+void fill_server_metadata(const Kind& kind, const WriteContext& context, Random& random, JsonObject& metadata) {
+  metadata["uid"] = random.uuid();
+  metadata["creationTimestamp"] = rfc3339(context.now);
+  if (kind.tracks_generation) metadata["generation"] = 1;
+}
+
 // A create after decoding. `applied`: server-side apply has set managedFields already.
 Result<Change> create_from(const WriteContext& context, Json tree, std::vector<std::string> warnings, bool applied) {
   const Kind& kind = *context.kind;
   Random random(context.seed);
+  // Good until the first function that may add members to `tree`: those move what references point to.
   JsonObject& metadata = metadata_of(tree);
   if (!text_at(tree, {"metadata", "resourceVersion"}).empty() && !applied) {
     return error(Reason::InternalError, "resourceVersion should not be set on objects to be created");
@@ -247,10 +254,7 @@ Result<Change> create_from(const WriteContext& context, Json tree, std::vector<s
   }
   if (kind.set_defaults) kind.set_defaults(tree);
   if (!applied) track_update(nullptr, tree, *kind.schema, writer_of(context));
-  metadata["uid"] = random.uuid();
-  metadata["creationTimestamp"] = rfc3339(context.now);
-  if (kind.tracks_generation) metadata["generation"] = 1;
-
+  fill_server_metadata(kind, context, random, metadata_of(tree));
   TRY(check_namespace_accepts(context, text_at(tree, {"metadata", "name"})));
   if (kind.prepare_create) TRY(kind.prepare_create(tree, admission(context, random, warnings)));
   if (kind.has_status() && !kind.custom) object_at(tree.get_object(), "status");
@@ -294,7 +298,7 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
 
   if (kind.set_defaults) kind.set_defaults(next);
   if (!applied) track_update(&live_tree, next, *kind.schema, writer_of(context));
-  if (kind.prepare_update && context.subresource.empty()) {
+  if (kind.prepare_update && (context.subresource.empty() || context.subresource == "status")) {
     TRY(kind.prepare_update(next, live_tree, admission(context, random, warnings)));
   }
   if (kind.tracks_generation && context.subresource != "status" && !same_content(next, live_tree, kind.has_status())) {

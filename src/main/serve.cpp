@@ -15,6 +15,10 @@
 #include "base/strings.h"
 #include "controllers/lifecycle/bootstrap.h"
 #include "controllers/lifecycle/definitions.h"
+#include "controllers/lifecycle/event_expiry.h"
+#include "controllers/lifecycle/garbage_collector.h"
+#include "controllers/lifecycle/namespaces.h"
+#include "main/config.h"
 #include "main/credentials.h"
 #include "net/loop.h"
 #include "net/server.h"
@@ -67,11 +71,28 @@ std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Sta
       loop.tasks, loop.slow_tasks, loop.queued, http.connections, http.refused, http.bytes_in, http.bytes_out);
 }
 
+// Everything that acts on its own. They begin once the first objects are there.
+struct Controllers {
+  Controllers(Loop& loop, Client& client, const ClusterIdentity& identity)
+      : contents(client, identity), garbage_collector(loop, client), namespaces(loop, client), event_expiry(loop, client), definitions(client, loop) {}
+  NamespaceContents contents;
+  GarbageCollector garbage_collector;
+  NamespaceTermination namespaces;
+  EventExpiry event_expiry;
+  Definitions definitions;
+};
+
 }  // namespace
 
-int serve(StateFolder folder, const ServeOptions& options) {
+int serve(StateFolder folder, const ServeOptions& given) {
   signal(SIGPIPE, SIG_IGN);
+  ServeOptions options = given;
   if (auto made = folder.make(); !made) return fail(options, made.error());
+  const auto config = read_config(folder);
+  if (!config) return fail(options, config.error());
+  if (options.address.empty()) options.address = config->address.value_or("127.0.0.1");
+  if (options.port < 0) options.port = config->port.value_or(0);
+  if (config->log_level) set_log_level(*config->log_level);
   auto locked = folder.take_lock();
   if (!locked) return fail(options, locked.error());
   if (!*locked) {
@@ -105,9 +126,8 @@ int serve(StateFolder folder, const ServeOptions& options) {
 
   DirectClient client(store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
-  std::unique_ptr<NamespaceContents> contents;
   CustomResources custom_resources(*loop, store, api);
-  std::unique_ptr<Definitions> definitions;
+  std::unique_ptr<Controllers> controllers;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
   loop->post([&] {
@@ -117,8 +137,7 @@ int serve(StateFolder folder, const ServeOptions& options) {
         loop->stop();
         return;
       }
-      contents = std::make_unique<NamespaceContents>(client, identity);
-      definitions = std::make_unique<Definitions>(client, *loop);
+      controllers = std::make_unique<Controllers>(*loop, client, identity);
       api.set_ready(true);
       http->start();
       log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
@@ -130,8 +149,7 @@ int serve(StateFolder folder, const ServeOptions& options) {
 
   api.shut_down();
   http->stop();
-  definitions.reset();
-  contents.reset();
+  controllers.reset();
   folder.remove(kPidFile);
   folder.remove("api.sock");
   log_info("stopped");

@@ -2,21 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "api/test_trees.h"
-#include "base/strings.h"
+#include "testing/objects.h"
 
 namespace yard {
 namespace {
 
-std::string text_of_errors(const FieldErrors& errors) {
-  std::vector<std::string> texts;
-  for (const Cause& cause : errors)
-    texts.push_back(cause.field + ": " + cause.message);
-  return join(texts, "\n");
-}
-
 Json widget() {
-  return tree(R"(
+  return yaml(R"(
 metadata: {name: widgets.ex.io}
 spec:
   group: ex.io
@@ -30,21 +22,6 @@ spec:
     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}}}}
     subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
     additionalPrinterColumns: [{name: Replicas, type: integer, jsonPath: .spec.replicas}])");
-}
-
-// Sets the members of `change` over `target`, objects member by member.
-void overlay(Json& target, const Json& change) {
-  if (!target.is_object() || !change.is_object()) {
-    target = change;
-    return;
-  }
-  for (const auto& [key, value] : change.get_object()) {
-    if (value.is_null()) {
-      target.get_object().erase(key);
-    } else {
-      overlay(target.get_object()[key], value);
-    }
-  }
 }
 
 struct Case {
@@ -73,9 +50,8 @@ TEST(CrdRules, ADefinitionIsNamedAndVersionedWell) {
        "x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"},
   };
   for (const Case& c : cases) {
-    Json definition = widget();
-    overlay(definition, tree(c.change));
-    EXPECT_EQ(text_of_errors(validate_definition(definition)), c.errors) << c.about;
+    Json definition = changed(widget(), c.change);
+    EXPECT_EQ(told(validate_definition(definition)), c.errors) << c.about;
   }
 }
 
@@ -115,9 +91,10 @@ TEST(CrdRules, AVersionIsWellFormed) {
   };
   for (const Case& c : cases) {
     Json definition = widget();
-    overlay(definition.at("spec").at("versions").as_array()[0], tree(c.change));
+    Json& version = definition.at("spec").at("versions").as_array()[0];
+    version = changed(std::move(version), c.change);
     std::string expected = "spec.versions[0]." + std::string(c.errors);
-    EXPECT_EQ(text_of_errors(validate_definition(definition)), expected) << c.about;
+    EXPECT_EQ(told(validate_definition(definition)), expected) << c.about;
   }
 }
 
@@ -177,14 +154,14 @@ TEST(CrdRules, ASchemaIsStructural) {
   };
   for (const Case& c : cases) {
     FieldErrors errors;
-    check_structural_schema(errors, FieldPath("s"), tree(c.change));
-    EXPECT_EQ(text_of_errors(errors), c.errors) << c.about;
+    check_structural_schema(errors, FieldPath("s"), yaml(c.change));
+    EXPECT_EQ(told(errors), c.errors) << c.about;
   }
 }
 
 TEST(CrdRules, APatternMustCompile) {
   FieldErrors errors;
-  check_structural_schema(errors, FieldPath("s"), tree("{type: object, pattern: '('}"));
+  check_structural_schema(errors, FieldPath("s"), yaml("{type: object, pattern: '('}"));
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].field, "s.pattern");
 }

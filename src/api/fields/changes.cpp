@@ -97,26 +97,21 @@ class Comparison {
     const JsonObject* left_object = left == nullptr ? nullptr : left->if_object();
     const JsonObject* right_object = right == nullptr ? nullptr : right->if_object();
     const size_t level = arena_.level();
+    size_t shared = 0;
     if (right_object != nullptr) {
+      size_t index = 0;
       for (const auto& member : *right_object) {
-        const Json* other =
-            left_object == nullptr ? nullptr : left_object->if_contains(member.key());
-        const std::string_view name = view(member.key());
+        const Json* other = find_near(left_object, member.key(), index++);
+        if (other != nullptr) ++shared;
+        const std::string_view name = plain_view(member.key());
         const Field* field = member_field(schema, name);
         compare_member(
             schema, field, name,
             {value_of(field, left_object, other), value_of(field, right_object, &member.value())});
       }
     }
-    if (left_object != nullptr) {
-      for (const auto& member : *left_object) {
-        if (right_object != nullptr && right_object->contains(member.key())) continue;
-        const std::string_view name = view(member.key());
-        const Field* field = member_field(schema, name);
-        compare_member(schema, field, name,
-                       {value_of(field, left_object, &member.value()),
-                        value_of(field, right_object, nullptr)});
-      }
+    if (left_object != nullptr && left_object->size() != shared) {
+      compare_left_only(schema, *left_object, right_object);
     }
     // Where both sides are there, what neither has written is the same on both.
     if ((left_object == nullptr) != (right_object == nullptr)) {
@@ -130,6 +125,27 @@ class Comparison {
     const Json* left;
     const Json* right;
   };
+
+  // Two versions of an object mostly list their members in one order.
+  static const Json* find_near(const JsonObject* object, boost::json::string_view key,
+                               size_t index) {
+    if (object == nullptr) return nullptr;
+    if (index < object->size()) {
+      const auto& guess = object->begin()[static_cast<std::ptrdiff_t>(index)];
+      if (guess.key() == key) return &guess.value();
+    }
+    return object->if_contains(key);
+  }
+
+  void compare_left_only(const Schema* schema, const JsonObject& left, const JsonObject* right) {
+    for (const auto& member : left) {
+      if (right != nullptr && right->contains(member.key())) continue;
+      const std::string_view name = plain_view(member.key());
+      const Field* field = member_field(schema, name);
+      compare_member(schema, field, name,
+                     {value_of(field, &left, &member.value()), value_of(field, right, nullptr)});
+    }
+  }
 
   static const Schema* schema_struct(const Schema* schema) {
     static const Schema nothing;

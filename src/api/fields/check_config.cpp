@@ -37,22 +37,31 @@ class Checker {
 
   void check_members(const Schema& schema, const JsonObject& object) {
     for (const auto& member : object) {
-      const std::string_view name = view(member.key());
+      const std::string_view name = plain_view(member.key());
       const Field* field = member_field(&schema, name);
       const bool is_root_type = path_.empty() && (name == "apiVersion" || name == "kind");
-      const size_t length = path_.size();
-      append_element(path_, ElementKind::Field, name);
+      path_.push_back({ElementKind::Field, name});
       if (field == nullptr && schema.type == Schema::Type::Struct && !schema.preserve_unknown) {
         if (!is_root_type) report("field not declared in schema");
       } else {
         check_value(member_schema(&schema, field), member.value());
       }
-      path_.resize(length);
+      path_.pop_back();
     }
   }
 
  private:
-  void report(std::string_view what) { problems.push_back(fmt::format("{}: {}", path_, what)); }
+  struct Element {
+    ElementKind kind;
+    std::string_view text;
+  };
+
+  void report(std::string_view what) {
+    std::string path;
+    for (const Element& element : path_)
+      append_element(path, element.kind, element.text);
+    problems.push_back(fmt::format("{}: {}", path, what));
+  }
 
   bool expect(bool holds, std::string_view type, const Json& value) {
     if (!holds) {
@@ -75,25 +84,24 @@ class Checker {
         report(fmt::format("element {}: {}", i, words(problem, list)));
         continue;
       }
-      const size_t length = path_.size();
-      append_element(path_, item_kind(list), name);
       if (!seen.insert(name).second) {
-        const std::string key = path_.substr(length);
-        path_.resize(length);
+        std::string key;
+        append_element(key, item_kind(list), name);
         report("duplicate entries for key " + key);
         continue;
       }
+      path_.push_back({item_kind(list), name});
       check_value(list.items, array[i]);
-      path_.resize(length);
+      path_.pop_back();
     }
   }
 
   void check_atomic_items(const Schema& list, const JsonArray& array) {
     for (size_t i = 0; i < array.size(); ++i) {
-      const size_t length = path_.size();
-      path_ += fmt::format("[{}]", i);
+      const std::string index = std::to_string(i);
+      path_.push_back({ElementKind::Index, index});
       check_value(list.items, array[i]);
-      path_.resize(length);
+      path_.pop_back();
     }
   }
 
@@ -121,7 +129,7 @@ class Checker {
     return {};
   }
 
-  std::string path_;
+  std::vector<Element> path_;
 };
 
 // namespace/name; group/version, Kind=kind

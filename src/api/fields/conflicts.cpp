@@ -35,8 +35,8 @@ Error conflict_error(std::vector<FieldConflict> conflicts) {
   for (const FieldConflict& conflict : conflicts) {
     const std::string owner = owner_words(conflict.owner);
     lines.push_back(fmt::format("conflicts with {}:", owner));
-    FieldPath path;
-    each_member(conflict.fields, path, [&](const FieldPath& member) {
+    NodePath path;
+    each_member(conflict.fields, path, [&](const NodePath& member) {
       std::string field = path_text(member);
       lines.push_back("- " + field);
       failure.details.causes.push_back(

@@ -8,7 +8,7 @@ namespace {
 
 void append_value(std::string& path, const Json& value) {
   if (value.is_string()) {
-    path += quoted(view(value.get_string()));
+    path += quoted(plain_view(value.get_string()));
   } else {
     append_text(path, value);
   }
@@ -30,7 +30,7 @@ void append_element(std::string& path, ElementKind kind, std::string_view text) 
     for (const auto& key : *keys) {
       if (!is_first) path += ',';
       is_first = false;
-      path += view(key.key());
+      path += plain_view(key.key());
       path += '=';
       append_value(path, key.value());
     }
@@ -43,7 +43,7 @@ void append_element(std::string& path, ElementKind kind, std::string_view text) 
   path += ']';
 }
 
-std::string path_text(const FieldPath& path) {
+std::string path_text(const NodePath& path) {
   std::string text;
   for (const FieldNode* node : path)
     append_element(text, node->kind, node->text);

@@ -9,6 +9,6 @@
 namespace yard {
 
 void append_element(std::string& path, ElementKind kind, std::string_view text);
-std::string path_text(const FieldPath& path);
+std::string path_text(const NodePath& path);
 
 }  // namespace yard

@@ -27,7 +27,7 @@ void zip(FieldNodes left, FieldNodes right, Visit&& visit) {
 }  // namespace
 
 int compare_elements(const FieldNode& left, const FieldNode& right) {
-  if (left.kind != right.kind) return left.kind < right.kind ? -1 : 1;
+  if (left.order != right.order) return left.order < right.order ? -1 : 1;
   const int order = left.text.compare(right.text);
   return order < 0 ? -1 : order > 0 ? 1 : 0;
 }
@@ -40,18 +40,16 @@ std::string_view FieldArena::keep(std::string_view text) {
 }
 
 FieldNodes FieldArena::take(size_t level) {
+  std::sort(stack_.begin() + static_cast<std::ptrdiff_t>(level), stack_.end(), stands_before);
+  return take_sorted(level);
+}
+
+FieldNodes FieldArena::take_merged(size_t level) {
   const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(level);
-  if (!std::is_sorted(begin, stack_.end(), stands_before)) {
-    std::stable_sort(begin, stack_.end(), stands_before);
-  }
-  const bool has_twins = std::adjacent_find(begin, stack_.end(), [](const auto& a, const auto& b) {
-                           return compare_elements(a, b) == 0;
-                         }) != stack_.end();
-  if (!has_twins) return take_sorted(level);
-  std::vector<FieldNode> merged;
-  merged.reserve(stack_.size() - level);
+  std::sort(begin, stack_.end(), stands_before);
   const std::vector<FieldNode> gathered(begin, stack_.end());
-  stack_.resize(level);
+  std::vector<FieldNode> merged;
+  merged.reserve(gathered.size());
   for (const FieldNode& node : gathered) {
     if (!merged.empty() && compare_elements(merged.back(), node) == 0) {
       merged.back().marks |= node.marks;
@@ -60,6 +58,7 @@ FieldNodes FieldArena::take(size_t level) {
       merged.push_back(node);
     }
   }
+  stack_.resize(level);
   stack_.insert(stack_.end(), merged.begin(), merged.end());
   return take_sorted(level);
 }
@@ -78,6 +77,7 @@ const FieldNode* find_node(FieldNodes nodes, ElementKind kind, std::string_view 
   FieldNode wanted;
   wanted.kind = kind;
   wanted.text = text;
+  wanted.set_order();
   const FieldNode* found = std::lower_bound(nodes.begin(), nodes.end(), wanted, stands_before);
   return found != nodes.end() && compare_elements(*found, wanted) == 0 ? found : nullptr;
 }

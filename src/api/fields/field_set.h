@@ -32,7 +32,17 @@ struct FieldNode {
   std::string_view text;  // the name; {"name":"c"} of a Key; "a" (as JSON) of a Value
   FieldNodes children;
   ElementKind kind = ElementKind::Field;
-  uint8_t marks = 0;  // 0: only a way to members below; of a plain set 1 (kMember)
+  uint8_t marks = 0;  // 0: only a way to members below; of a plain set not 0
+  uint64_t order =
+      0;  // kind and the first bytes of text, so that siblings mostly compare as numbers
+
+  // To be called once kind and text are set; FieldArena::push does.
+  constexpr void set_order() {
+    order = static_cast<uint64_t>(kind) + 1;
+    for (size_t i = 0; i < 7; ++i) {
+      order = order << 8 | (i < text.size() ? static_cast<unsigned char>(text[i]) : 0);
+    }
+  }
 };
 
 inline const FieldNode* FieldNodes::end() const {
@@ -57,11 +67,15 @@ class FieldArena {
   size_t level() const { return stack_.size(); }
   // Nodes that are no member and lead to none are left out.
   void push(const FieldNode& node) {
-    if (node.marks != 0 || !node.children.empty()) stack_.push_back(node);
+    if (node.marks == 0 && node.children.empty()) return;
+    stack_.push_back(node);
+    if (node.order == 0) stack_.back().set_order();
   }
-  // Everything pushed since `level`, sorted. Nodes of one path become one.
+  // Everything pushed since `level`, sorted; each path was pushed once.
   FieldNodes take(size_t level);
-  // The same when the pushes came in order, each path once.
+  // The same where paths may have come twice: those become one.
+  FieldNodes take_merged(size_t level);
+  // The same when the pushes came in order.
   FieldNodes take_sorted(size_t level);
 
  private:
@@ -87,9 +101,9 @@ bool same_set(FieldNodes left, FieldNodes right);
 
 // Calls visit(path) for each member: the members of a level first, then what lies below them. The
 // path is a vector of nodes from the root down.
-using FieldPath = std::vector<const FieldNode*>;
+using NodePath = std::vector<const FieldNode*>;
 template <typename Visit>
-void each_member(FieldNodes nodes, FieldPath& above, Visit&& visit) {
+void each_member(FieldNodes nodes, NodePath& above, Visit&& visit) {
   for (const FieldNode& node : nodes) {
     if (node.marks == 0) continue;
     above.push_back(&node);

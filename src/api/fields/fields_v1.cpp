@@ -36,12 +36,13 @@ class Reader {
       bool names_itself = false;
       if (!read(member.value(), node.children, names_itself, depth + 1)) return false;
       if (names_itself || node.children.empty()) node.marks = kMember;
+      node.set_order();
       in_order = in_order && (previous == nullptr || compare_elements(last, node) < 0);
       last = node;
       previous = &last;
       arena_.push(node);
     }
-    children = in_order ? arena_.take_sorted(mark) : arena_.take(mark);
+    children = in_order ? arena_.take_sorted(mark) : arena_.take_merged(mark);
     return true;
   }
 

@@ -97,9 +97,9 @@ TEST(FieldPaths, ReadAsUpstreamPrintsThem) {
   const Json fields = json(
       R"({"f:spec":{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{"f:name":{}}},"f:tags":{"v:\"a\"":{}}},"i:2":{}})");
   std::vector<std::string> paths;
-  FieldPath path;
+  NodePath path;
   each_member(*read_fields_v1(arena, fields), path,
-              [&](const FieldPath& member) { paths.push_back(path_text(member)); });
+              [&](const NodePath& member) { paths.push_back(path_text(member)); });
   const std::vector<std::string> expected = {"[2]", R"(.spec.ports[port=80,protocol="TCP"].name)",
                                              R"(.spec.tags[="a"])"};
   EXPECT_EQ(paths, expected);

@@ -18,7 +18,7 @@ bool read_text(const JsonObject& object, std::string_view key, std::string_view&
   const Json* value = object.if_contains(key);
   if (value == nullptr || value->is_null()) return true;
   if (!value->is_string()) return false;
-  text = view(value->get_string());
+  text = plain_view(value->get_string());
   return true;
 }
 

@@ -19,7 +19,7 @@ void merge_members(Json& object, const Json& config, const Schema* schema) {
   for (const auto& member : config.get_object()) {
     if (Json* known = members.if_contains(member.key())) {
       merge_config(*known, member.value(),
-                   member_schema(schema, member_field(schema, view(member.key()))));
+                   member_schema(schema, member_field(schema, plain_view(member.key()))));
     } else {
       members.emplace(member.key(), member.value());
     }

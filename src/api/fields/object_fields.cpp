@@ -24,7 +24,7 @@ class Collector {
     const size_t level = arena_.level();
     for (const auto& member : *object) {
       FieldNode node;
-      node.text = view(member.key());
+      node.text = plain_view(member.key());
       const Field* field = member_field(schema, node.text);
       collect(member_schema(schema, field), member.value(), node);
       if (field == nullptr || is_empty(member.value())) node.marks = kMember;

@@ -64,6 +64,7 @@ constexpr FieldNode member(std::string_view name) {
   FieldNode node;
   node.text = name;
   node.marks = kMember;
+  node.set_order();
   return node;
 }
 

@@ -45,10 +45,10 @@ ElementKind item_kind(const Schema& list);
 // The never tracked paths: apiVersion, kind, metadata itself and what the server fills there.
 FieldNodes untracked_fields();
 
-inline std::string_view view(boost::json::string_view text) {
+inline std::string_view plain_view(boost::json::string_view text) {
   return {text.data(), text.size()};
 }
-inline std::string_view view(const boost::json::string& text) {
+inline std::string_view plain_view(const boost::json::string& text) {
   return {text.data(), text.size()};
 }
 

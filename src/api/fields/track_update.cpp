@@ -20,11 +20,12 @@ Json take_request_list(JsonObject& metadata) {
 }
 
 // The writer gains what it added or changed; everyone loses what was changed under them or is gone.
-void hand_over(FieldArena& arena, ManagedEntries& entries, FieldNodes changes,
+void hand_over(FieldArena& arena, ManagedEntries& entries, FieldNodes changes, bool is_create,
                const FieldWriter& writer, std::string_view now) {
   for (ManagedEntry& entry : entries)
     change_set(entry, subtract(arena, entry.set, changes));
-  const FieldNodes written = select(arena, changes, kAdded | kModified);
+  // Nothing is removed from an object that was not there.
+  const FieldNodes written = is_create ? changes : select(arena, changes, kAdded | kModified);
   if (!written.empty()) {
     ManagedEntry& own = entry_of(entries, writer, false);
     own.set = unite(arena, own.set, written);
@@ -50,7 +51,7 @@ void track_update(const Json* live, Json& next, const Schema& schema, const Fiel
   JsonObject* object = next.if_object();
   if (object == nullptr) return;
   JsonObject& metadata = object_at(*object, "metadata");
-  const Json request = take_request_list(metadata);
+  Json request = take_request_list(metadata);
   const Json* live_list =
       live == nullptr ? nullptr : find_path(*live, {"metadata", kManagedFields});
 
@@ -65,7 +66,11 @@ void track_update(const Json* live, Json& next, const Schema& schema, const Fiel
   const bool brings_nothing =
       !on_main || request.is_null() || (live_list != nullptr && equal(request, *live_list));
   if (live != nullptr && changes.empty() && brings_nothing) {
-    keep_list(live_list, metadata);
+    if (on_main && !request.is_null()) {
+      metadata.insert_or_assign(kManagedFields, std::move(request));
+    } else {
+      keep_list(live_list, metadata);
+    }
     return;
   }
 
@@ -83,7 +88,7 @@ void track_update(const Json* live, Json& next, const Schema& schema, const Fiel
   if (live != nullptr && entries.empty()) return;
 
   const std::string now = rfc3339(writer.now);
-  hand_over(arena, entries, changes, writer, now);
+  hand_over(arena, entries, changes, live == nullptr, writer, now);
   if (changes.empty() && from_request) {
     const auto known = read_entries(arena, live_list);
     if (known && same_but_times(entries, *known)) {

@@ -1,5 +1,7 @@
 #include "api/schema/strategic_merge.h"
 
+#include <fstream>
+
 #include <gtest/gtest.h>
 
 namespace yard {
@@ -139,6 +141,26 @@ TEST(StrategicMerge, OtherTypes) {
   expect_cases("apps.v1.ControllerRevision",
                {{"free JSON merges as maps do", R"({"data":{"a":{"b":1,"l":[1]}}})",
                  R"({"data":{"a":{"c":2,"l":[2]}}})", R"({"data":{"a":{"b":1,"c":2,"l":[2]}}})"}});
+}
+
+// Random pods and patches with what Kubernetes' own library (apimachinery v0.34.4) made of them: a
+// line is [pod, patch, result without left-over directives, or a text that begins with ERR].
+TEST(StrategicMerge, RandomPodsMergeAsUpstreamMergesThem) {
+  std::ifstream file(YARD_SOURCE_DIR "/src/api/schema/testdata/strategic_merge.jsonl");
+  const Schema* pod = builtin_schemas().find("core.v1.Pod");
+  size_t rows = 0;
+  for (std::string line; std::getline(file, line); ++rows) {
+    Json row = json(line);
+    ASSERT_TRUE(row.is_array() && row.get_array().size() == 3);
+    Json& target = row.get_array()[0];
+    const Json& expected = row.get_array()[2];
+    const bool merged = apply_strategic_merge_patch(target, row.get_array()[1], *pod).has_value();
+    EXPECT_EQ(merged, expected.is_object()) << line;
+    if (merged) {
+      EXPECT_TRUE(equal(target, expected)) << line << "\n" << to_text(target);
+    }
+  }
+  EXPECT_GE(rows, 40u);
 }
 
 }  // namespace

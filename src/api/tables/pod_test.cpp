@@ -3,7 +3,7 @@
 
 #include "api/table.h"
 #include "api/tables.h"
-#include "api/test_trees.h"
+#include "testing/objects.h"
 
 namespace yard {
 namespace {
@@ -175,17 +175,17 @@ status: {phase: 1, conditions: {}, containerStatuses: [1, null], initContainerSt
 
 TEST(PodTable, ShowsEachSituation) {
   for (const Case& c : kCases)
-    EXPECT_EQ(three_cells(tree(c.pod)), c.cells) << c.about;
+    EXPECT_EQ(three_cells(yaml(c.pod)), c.cells) << c.about;
 }
 
 TEST(PodTable, WideCellsSayNoneWhereThereIsNothing) {
   std::string text;
-  append_rendered_cells(text, pod_cells(tree("metadata: {name: p}")), Time{});
+  append_rendered_cells(text, pod_cells(yaml("metadata: {name: p}")), Time{});
   EXPECT_EQ(text, R"(["p","0/0","","0","<unknown>","<none>","<none>","<none>","<none>"])");
 }
 
 TEST(PodTable, WideCellsShowAddressNodeAndGates) {
-  Json pod = tree(R"(
+  Json pod = yaml(R"(
 metadata: {name: p, creationTimestamp: "2024-01-01T00:00:00Z"}
 spec: {nodeName: n1, readinessGates: [{conditionType: a}, {conditionType: b}]}
 status: {podIPs: [{ip: 10.1.2.3}], nominatedNodeName: n2, conditions: [{type: a, status: "True"}]})");

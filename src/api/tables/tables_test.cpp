@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "api/table.h"
-#include "api/test_trees.h"
 #include "base/strings.h"
+#include "testing/objects.h"
 
 namespace yard {
 namespace {
@@ -19,84 +19,85 @@ struct Case {
 const Case kCases[] = {
     {"a job that runs counts from its start", job_cells, R"(
 metadata: {name: j, creationTimestamp: "2024-01-01T00:00:00Z"}
-spec: {completions: 3, selector: {matchLabels: {b: "2", a: "1"}}, template: {spec: {containers: [{name: x, image: i:1}, {name: y, image: i:2}]}}}
+spec: {completions: 3, selector: {matchLabels: {b: "2", a: "1"}}, template: {spec: {containers: [{name: x, image: i:1}, {name: w, image: i:2}]}}}
 status: {succeeded: 1, startTime: "2024-01-01T00:05:00Z"})",
-     R"(["j","Running","1/3","5m","10m","x,y","i:1,i:2","a=1,b=2"])"},
+     R"row(["j","Running","1/3","5m","10m","x,w","i:1,i:2","a=1,b=2"])row"},
     {"a complete job shows how long it took", job_cells, R"(
 metadata: {name: j}
 spec: {completions: 1}
 status: {succeeded: 1, startTime: "2024-01-01T00:00:00Z", completionTime: "2024-01-01T00:02:05Z", conditions: [{type: Complete, status: "True"}]})",
-     R"(["j","Complete","1/1","2m5s","<unknown>","","","<none>"])"},
+     R"row(["j","Complete","1/1","2m5s","<unknown>","","","<none>"])row"},
     {"a failed job that is being deleted is still Failed", job_cells, R"(
 metadata: {name: j, deletionTimestamp: "2024-01-01T00:00:00Z"}
 status: {conditions: [{type: FailureTarget, status: "True"}, {type: Failed, status: "True"}]})",
-     R"(["j","Failed","0/1","","<unknown>","","","<none>"])"},
+     R"row(["j","Failed","0/1","","<unknown>","","","<none>"])row"},
     {"a job being deleted is Terminating before it is Suspended", job_cells, R"(
 metadata: {name: j, deletionTimestamp: "2024-01-01T00:00:00Z"}
 status: {conditions: [{type: Suspended, status: "True"}]})",
-     R"(["j","Terminating","0/1","","<unknown>","","","<none>"])"},
+     R"row(["j","Terminating","0/1","","<unknown>","","","<none>"])row"},
     {"a suspended job", job_cells,
      "{metadata: {name: j}, status: {conditions: [{type: Suspended, status: 'True'}]}}",
-     R"(["j","Suspended","0/1","","<unknown>","","","<none>"])"},
+     R"row(["j","Suspended","0/1","","<unknown>","","","<none>"])row"},
     {"a job about to fail", job_cells,
      "{metadata: {name: j}, status: {conditions: [{type: FailureTarget, status: 'True'}]}}",
-     R"(["j","FailureTarget","0/1","","<unknown>","","","<none>"])"},
+     R"row(["j","FailureTarget","0/1","","<unknown>","","","<none>"])row"},
     {"a job about to succeed", job_cells,
      "{metadata: {name: j}, status: {conditions: [{type: SuccessCriteriaMet, status: 'True'}]}}",
-     R"(["j","SuccessCriteriaMet","0/1","","<unknown>","","","<none>"])"},
+     R"row(["j","SuccessCriteriaMet","0/1","","<unknown>","","","<none>"])row"},
     {"a work queue of several workers", job_cells,
      "{metadata: {name: j}, spec: {parallelism: 4}, status: {succeeded: 2}}",
-     R"(["j","Running","2/1 of 4","","<unknown>","","","<none>"])"},
+     R"row(["j","Running","2/1 of 4","","<unknown>","","","<none>"])row"},
     {"a selector's expressions are printed as they are written", job_cells, R"(
 metadata: {name: j}
-spec: {parallelism: 1, selector: {matchLabels: {a: x}, matchExpressions: [{key: b, operator: In, values: [z, y]}, {key: c, operator: Exists}, {key: d, operator: DoesNotExist}, {key: e, operator: NotIn, values: [q]}]}})",
-     R"(["j","Running","0/1","","<unknown>","","","a=x,b in (y,z),c,!d,e notin (q)"])"},
+spec: {parallelism: 1, selector: {matchLabels: {a: x}, matchExpressions: [{key: b, operator: In, values: [z, w]}, {key: c, operator: Exists}, {key: d, operator: DoesNotExist}, {key: e, operator: NotIn, values: [q]}]}})",
+     R"row(["j","Running","0/1","","<unknown>","","","a=x,b in (w,z),c,!d,e notin (q)"])row"},
     {"a cron job that never ran", cron_job_cells,
      R"({metadata: {name: c}, spec: {schedule: "*/5 * * * *", suspend: false}})",
-     R"(["c","*/5 * * * *","<none>","False",0,"<none>","<unknown>","","","<none>"])"},
+     R"row(["c","*/5 * * * *","<none>","False",0,"<none>","<unknown>","","","<none>"])row"},
     {"a suspended cron job that ran", cron_job_cells, R"(
 metadata: {name: c}
 spec: {schedule: "@daily", timeZone: Etc/UTC, suspend: true, jobTemplate: {spec: {template: {spec: {containers: [{name: x, image: i}]}}}}}
 status: {active: [{}, {}], lastScheduleTime: "2024-01-01T00:09:00Z"})",
-     R"(["c","@daily","Etc/UTC","True",2,"60s","<unknown>","x","i","<none>"])"},
+     R"row(["c","@daily","Etc/UTC","True",2,"60s","<unknown>","x","i","<none>"])row"},
     {"a service with an address", service_cells, R"(
 metadata: {name: s}
 spec: {type: ClusterIP, clusterIP: 10.96.0.1, clusterIPs: [10.96.0.1], ports: [{port: 80, protocol: TCP}, {port: 53, protocol: UDP}], selector: {app: x}})",
-     R"(["s","ClusterIP","10.96.0.1","<none>","80/TCP,53/UDP","<unknown>","app=x"])"},
+     R"row(["s","ClusterIP","10.96.0.1","<none>","80/TCP,53/UDP","<unknown>","app=x"])row"},
     {"a headless service without ports", service_cells,
      "{metadata: {name: s}, spec: {type: ClusterIP, clusterIP: None}}",
-     R"(["s","ClusterIP","None","<none>","<none>","<unknown>","<none>"])"},
+     R"row(["s","ClusterIP","None","<none>","<none>","<unknown>","<none>"])row"},
     {"a node port stands beside its port", service_cells,
      "{metadata: {name: s}, spec: {type: NodePort, clusterIP: 10.96.0.2, externalIPs: [1.2.3.4], "
      "ports: [{port: 80, nodePort: 30080, protocol: TCP}]}}",
-     R"(["s","NodePort","10.96.0.2","1.2.3.4","80:30080/TCP","<unknown>","<none>"])"},
+     R"row(["s","NodePort","10.96.0.2","1.2.3.4","80:30080/TCP","<unknown>","<none>"])row"},
     {"a load balancer without address is pending", service_cells,
      "{metadata: {name: s}, spec: {type: LoadBalancer, clusterIP: 10.96.0.2}}",
-     R"(["s","LoadBalancer","10.96.0.2","<pending>","<none>","<unknown>","<none>"])"},
+     R"row(["s","LoadBalancer","10.96.0.2","<pending>","<none>","<unknown>","<none>"])row"},
     {"a load balancer shows addresses and host names", service_cells,
      "{metadata: {name: s}, spec: {type: LoadBalancer, clusterIP: 10.96.0.2}, status: "
      "{loadBalancer: {ingress: [{ip: 1.1.1.1}, {hostname: lb.example}]}}}",
-     R"(["s","LoadBalancer","10.96.0.2","1.1.1.1,lb.example","<none>","<unknown>","<none>"])"},
+     R"row(["s","LoadBalancer","10.96.0.2","1.1.1.1,lb.example","<none>","<unknown>","<none>"])row"},
     {"an external name has no address", service_cells,
      "{metadata: {name: s}, spec: {type: ExternalName, externalName: db.example}}",
-     R"(["s","ExternalName","<none>","db.example","<none>","<unknown>","<none>"])"},
+     R"row(["s","ExternalName","<none>","db.example","<none>","<unknown>","<none>"])row"},
     {"endpoints beyond three are counted", endpoints_cells,
      "{metadata: {name: e}, subsets: [{addresses: [{ip: 10.0.0.1}, {ip: 10.0.0.2}], ports: [{port: "
      "80}, {port: 81}]}, {addresses: [{ip: 'fd00::1'}], ports: [{port: 1}]}]}",
-     R"(["e","10.0.0.1:80,10.0.0.2:80,10.0.0.1:81 + 2 more...","<unknown>"])"},
+     R"row(["e","10.0.0.1:80,10.0.0.2:80,10.0.0.1:81 + 2 more...","<unknown>"])row"},
     {"endpoints without ports are addresses", endpoints_cells,
      "{metadata: {name: e}, subsets: [{addresses: [{ip: 10.0.0.1}]}]}",
-     R"(["e","10.0.0.1","<unknown>"])"},
+     R"row(["e","10.0.0.1","<unknown>"])row"},
     {"an IPv6 endpoint is bracketed", endpoints_cells,
      "{metadata: {name: e}, subsets: [{addresses: [{ip: 'fd00::1'}], ports: [{port: 8}]}]}",
-     R"(["e","[fd00::1]:8","<unknown>"])"},
-    {"no endpoints", endpoints_cells, "{metadata: {name: e}}", R"(["e","<none>","<unknown>"])"},
+     R"row(["e","[fd00::1]:8","<unknown>"])row"},
+    {"no endpoints", endpoints_cells, "{metadata: {name: e}}",
+     R"row(["e","<none>","<unknown>"])row"},
     {"a slice of two endpoints", endpoint_slice_cells,
      "{metadata: {name: e}, addressType: IPv4, ports: [{port: 80}, {name: any}], endpoints: "
      "[{addresses: [10.0.0.1]}, {addresses: [10.0.0.2]}]}",
-     R"(["e","IPv4","80,any","10.0.0.1,10.0.0.2","<unknown>"])"},
+     R"row(["e","IPv4","80,any","10.0.0.1,10.0.0.2","<unknown>"])row"},
     {"an empty slice", endpoint_slice_cells, "{metadata: {name: e}, addressType: IPv4}",
-     R"(["e","IPv4","<unset>","<unset>","<unknown>"])"},
+     R"row(["e","IPv4","<unset>","<unset>","<unknown>"])row"},
     {"an event that came twice", event_cells, R"(
 apiVersion: v1
 metadata: {name: e1}
@@ -108,7 +109,7 @@ source: {component: kubelet, host: node1}
 firstTimestamp: "2024-01-01T00:00:00Z"
 lastTimestamp: "2024-01-01T00:09:50Z"
 count: 2)",
-     R"(["10s","Warning","BackOff","pod/p","spec.containers{c}","kubelet, node1","Back-off restarting","10m",2,"e1"])"},
+     R"row(["10s","Warning","BackOff","pod/p","spec.containers{c}","kubelet, node1","Back-off restarting","10m",2,"e1"])row"},
     {"an event of the new sort has an eventTime and a reporter", event_cells, R"(
 apiVersion: v1
 metadata: {name: e1}
@@ -119,90 +120,91 @@ involvedObject: {kind: Pod, name: p}
 eventTime: "2024-01-01T00:09:00.123456Z"
 reportingComponent: sched
 reportingInstance: host-1)",
-     R"(["60s","Normal","Scheduled","pod/p","","sched, host-1","m","60s",1,"e1"])"},
+     R"row(["60s","Normal","Scheduled","pod/p","","sched, host-1","m","60s",1,"e1"])row"},
     {"a series tells when it was last seen", event_cells, R"(
 apiVersion: v1
 metadata: {name: e1}
 involvedObject: {kind: Node}
 eventTime: "2024-01-01T00:00:00.000000Z"
 series: {count: 7, lastObservedTime: "2024-01-01T00:09:58.000000Z"})",
-     R"(["2s","","","node","","","","10m",7,"e1"])"},
+     R"row(["2s","","","node","","","","10m",7,"e1"])row"},
     {"the events.k8s.io view prints the same row", event_cells, R"(
 apiVersion: events.k8s.io/v1
 metadata: {name: e1}
 type: Normal
 reason: Started
-note: n
+note: m
 regarding: {kind: Pod, name: p}
 deprecatedSource: {component: kubelet}
 deprecatedLastTimestamp: "2024-01-01T00:09:59Z"
 deprecatedCount: 3)",
-     R"(["1s","Normal","Started","pod/p","","kubelet","n","<unknown>",3,"e1"])"},
+     R"row(["1s","Normal","Started","pod/p","","kubelet","m","<unknown>",3,"e1"])row"},
     {"a ready node with roles, closed for scheduling", node_cells, R"(
-metadata: {name: n, labels: {node-role.kubernetes.io/worker: "", node-role.kubernetes.io/control-plane: "", kubernetes.io/role: z}}
+metadata: {name: n1, labels: {node-role.kubernetes.io/worker: "", node-role.kubernetes.io/control-plane: "", kubernetes.io/role: z}}
 spec: {unschedulable: true}
 status:
   conditions: [{type: Ready, status: "True"}]
   addresses: [{type: InternalIP, address: 10.0.0.9}, {type: Hostname, address: n}]
-  nodeInfo: {kubeletVersion: v1.34.0, osImage: Debian, kernelVersion: 6.1, containerRuntimeVersion: yard})",
-     R"(["n","Ready,SchedulingDisabled","control-plane,worker,z","<unknown>","v1.34.0","10.0.0.9","<none>","Debian","6.1","yard"])"},
+  nodeInfo: {kubeletVersion: v1.34.0, osImage: Debian, kernelVersion: 6.1.0, containerRuntimeVersion: yard})",
+     R"row(["n1","Ready,SchedulingDisabled","control-plane,worker,z","<unknown>","v1.34.0","10.0.0.9","<none>","Debian","6.1.0","yard"])row"},
     {"a node whose agent is silent", node_cells,
-     "{metadata: {name: n}, status: {conditions: [{type: Ready, status: Unknown}]}}",
-     R"(["n","NotReady","<none>","<unknown>","","<none>","<none>","<unknown>","<unknown>","<unknown>"])"},
-    {"a node that has said nothing", node_cells, "{metadata: {name: n}}",
-     R"(["n","Unknown","<none>","<unknown>","","<none>","<none>","<unknown>","<unknown>","<unknown>"])"},
-    {"a namespace", namespace_cells, "{metadata: {name: n}, status: {phase: Active}}",
-     R"(["n","Active","<unknown>"])"},
+     "{metadata: {name: n1}, status: {conditions: [{type: Ready, status: Unknown}]}}",
+     R"row(["n1","NotReady","<none>","<unknown>","","<none>","<none>","<unknown>","<unknown>","<unknown>"])row"},
+    {"a node that has said nothing", node_cells, "{metadata: {name: n1}}",
+     R"row(["n1","Unknown","<none>","<unknown>","","<none>","<none>","<unknown>","<unknown>","<unknown>"])row"},
+    {"a namespace", namespace_cells, "{metadata: {name: n1}, status: {phase: Active}}",
+     R"row(["n1","Active","<unknown>"])row"},
     {"a config map counts both bags", config_map_cells,
-     "{metadata: {name: c}, data: {a: x, b: y}, binaryData: {c: AA==}}", R"(["c",3,"<unknown>"])"},
+     "{metadata: {name: c}, data: {a: x, b: w}, binaryData: {c: AA==}}",
+     R"row(["c",3,"<unknown>"])row"},
     {"a secret", secret_cells, "{metadata: {name: s}, type: Opaque, data: {a: AA==}}",
-     R"(["s","Opaque",1,"<unknown>"])"},
+     R"row(["s","Opaque",1,"<unknown>"])row"},
     {"a service account", service_account_cells, "{metadata: {name: s}, secrets: [{name: a}]}",
-     R"(["s",1,"<unknown>"])"},
+     R"row(["s",1,"<unknown>"])row"},
     {"a lease", lease_cells, "{metadata: {name: l}, spec: {holderIdentity: me}}",
-     R"(["l","me","<unknown>"])"},
+     R"row(["l","me","<unknown>"])row"},
     {"a claim that waits shows no capacity", persistent_volume_claim_cells, R"(
 metadata: {name: c}
 spec: {accessModes: [ReadWriteOnce], storageClassName: fast, volumeMode: Filesystem}
 status: {phase: Pending})",
-     R"(["c","Pending","","","","fast","<unset>","<unknown>","Filesystem"])"},
+     R"row(["c","Pending","","","","fast","<unset>","<unknown>","Filesystem"])row"},
     {"a bound claim", persistent_volume_claim_cells, R"(
 metadata: {name: c}
 spec: {volumeName: v, storageClassName: fast}
 status: {phase: Bound, capacity: {storage: 1Gi}, accessModes: [ReadWriteMany, ReadWriteOnce]})",
-     R"(["c","Bound","v","1Gi","RWO,RWX","fast","<unset>","<unknown>","<unset>"])"},
+     R"row(["c","Bound","v","1Gi","RWO,RWX","fast","<unset>","<unknown>","<unset>"])row"},
     {"a claim being deleted", persistent_volume_claim_cells,
      "{metadata: {name: c, deletionTimestamp: '2024-01-01T00:00:00Z'}, status: {phase: Bound}}",
-     R"(["c","Terminating","","","","","<unset>","<unknown>","<unset>"])"},
+     R"row(["c","Terminating","","","","","<unset>","<unknown>","<unset>"])row"},
     {"a bound volume", persistent_volume_cells, R"(
 metadata: {name: v}
 spec: {capacity: {storage: 5Gi}, accessModes: [ReadOnlyMany, ReadWriteOncePod], persistentVolumeReclaimPolicy: Retain, claimRef: {namespace: ns, name: c}, storageClassName: fast, volumeMode: Block}
 status: {phase: Bound})",
-     R"(["v","5Gi","ROX,RWOP","Retain","Bound","ns/c","fast","<unset>","","<unknown>","Block"])"},
+     R"row(["v","5Gi","ROX,RWOP","Retain","Bound","ns/c","fast","<unset>","","<unknown>","Block"])row"},
     {"the default storage class is marked", storage_class_cells, R"(
 metadata: {name: local, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}
 provisioner: x.io/dir
 allowVolumeExpansion: true)",
-     R"(["local (default)","x.io/dir","Delete","Immediate",true,"<unknown>"])"},
+     R"row(["local (default)","x.io/dir","Delete","Immediate",true,"<unknown>"])row"},
     {"a quota splits requests and limits", resource_quota_cells, R"(
 metadata: {name: q}
 status: {hard: {memory: 8Gi, cpu: "4", limits.cpu: "8"}, used: {cpu: "1", memory: 1Gi}})",
-     R"(["q","cpu: 1/4, memory: 1Gi/8Gi","limits.cpu: 0/8","<unknown>"])"},
+     R"row(["q","cpu: 1/4, memory: 1Gi/8Gi","limits.cpu: 0/8","<unknown>"])row"},
     {"a priority class", priority_class_cells,
      "{metadata: {name: high}, value: 1000, preemptionPolicy: Never}",
-     R"(["high",1000,false,"<unknown>","Never"])"},
+     R"row(["high",1000,false,"<unknown>","Never"])row"},
     {"a kind without a printer says when it was created", default_cells,
      "{metadata: {name: d, creationTimestamp: '2024-01-01T00:00:00Z'}}",
-     R"(["d","2024-01-01T00:00:00Z"])"},
+     R"row(["d","2024-01-01T00:00:00Z"])row"},
     {"a custom resource definition too", custom_resource_definition_cells,
      "{metadata: {name: w.ex.io, creationTimestamp: '2024-01-01T00:00:00Z'}}",
-     R"(["w.ex.io","2024-01-01T00:00:00Z"])"},
+     R"row(["w.ex.io","2024-01-01T00:00:00Z"])row"},
 };
 
 TEST(Tables, RowsReadAsKubectlPrintsThem) {
   for (const Case& c : kCases) {
     std::string row;
-    append_rendered_cells(row, c.cells(tree(c.object)), *parse_rfc3339("2024-01-01T00:10:00Z"));
+    append_rendered_cells(row, c.cells(yaml(c.object)), *parse_rfc3339("2024-01-01T00:10:00Z"));
     EXPECT_EQ(row, c.row) << c.about;
   }
 }

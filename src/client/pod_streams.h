@@ -1,0 +1,42 @@
+#pragma once
+// What only the node can answer about a pod: its logs now; exec, attach and ports later. Implemented by node/, called by
+// apiserver/; without a node the server says that there is none. Loop thread.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace yard {
+
+struct PodLogRequest {
+  std::string ns, pod, uid, container;
+  bool follow = false;
+  bool previous = false;
+  bool timestamps = false;
+  std::optional<int64_t> tail_lines, limit_bytes;
+  std::optional<Time> since;
+};
+
+// Where the bytes go. `write` answers how many are still queued, so that the reader can hold back.
+class PodLogSink {
+ public:
+  virtual ~PodLogSink() = default;
+  virtual size_t write(std::string bytes) = 0;
+  virtual void end() = 0;
+  virtual bool is_gone() const = 0;  // the client has left
+};
+
+class PodStreams {
+ public:
+  virtual ~PodStreams() = default;
+  // An error is answered before the first byte; after that the sink gets bytes until end().
+  virtual void read_log(PodLogRequest request, std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,
+                        std::function<void(Error)> failed) = 0;
+};
+
+}  // namespace yard
