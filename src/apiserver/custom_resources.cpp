@@ -18,22 +18,27 @@ constexpr size_t kObjectsATurn = 100;  // converted before the loop may do somet
 uint64_t signature_of(const Json& definition) {
   std::string text;
   if (const Json* spec = find(definition, "spec")) append_text(text, *spec);
-  if (const Json* names = find_path(definition, {"status", "acceptedNames"})) append_text(text, *names);
+  if (const Json* names = find_path(definition, {"status", "acceptedNames"}))
+    append_text(text, *names);
   text += is_being_deleted(definition) ? "going" : "here";
   return hash_bytes(text);
 }
 
 bool is_served_by_ourselves(const Kind& kind) {
-  return std::ranges::any_of(builtin_kinds(), [&](const KindPtr& own) { return own->group == kind.group && own->plural == kind.plural; });
+  return std::ranges::any_of(builtin_kinds(), [&](const KindPtr& own) {
+    return own->group == kind.group && own->plural == kind.plural;
+  });
 }
 
 const Kind* stored_kind(const std::vector<KindPtr>& kinds) {
-  const auto found = std::ranges::find_if(kinds, [](const KindPtr& kind) { return !kind->from_stored; });
+  const auto found =
+      std::ranges::find_if(kinds, [](const KindPtr& kind) { return !kind->from_stored; });
   return found == kinds.end() ? nullptr : found->get();
 }
 
 bool is_same_object(const Object& left, const Object& right) {
-  return left.body() == right.body() && left.cells() == right.cells() && left.fields() == right.fields();
+  return left.body() == right.body() && left.cells() == right.cells() &&
+         left.fields() == right.fields();
 }
 
 }  // namespace
@@ -45,13 +50,17 @@ struct CustomResources::Conversion {
   size_t next = 0;
 };
 
-CustomResources::CustomResources(Loop& loop, Store& store, ApiServer& api) : loop_(loop), store_(store), api_(api) {
+CustomResources::CustomResources(Loop& loop, Store& store, ApiServer& api)
+    : loop_(loop), store_(store), api_(api) {
   listener_ = store_.listen(kDefinitions, [this](const StoreEventPtr& event) { changed(event); });
-  for (const ObjectPtr& definition : store_.list(kDefinitions, {}).objects) load(*definition);
+  for (const ObjectPtr& definition : store_.list(kDefinitions, {}).objects)
+    load(*definition);
   publish();
 }
 
-CustomResources::~CustomResources() { store_.forget(listener_); }
+CustomResources::~CustomResources() {
+  store_.forget(listener_);
+}
 
 void CustomResources::changed(const StoreEventPtr& event) {
   const std::string name(event->object->name());
@@ -65,7 +74,7 @@ void CustomResources::changed(const StoreEventPtr& event) {
   const bool was_served = known != definitions_.end() && !known->second.kinds.empty();
   if (!load(*event->object)) return;
   publish();
-  if (was_served) convert_stored(name);
+  if (was_served && !event->object->is_being_deleted()) convert_stored(name);
 }
 
 bool CustomResources::load(const Object& definition) {
@@ -76,14 +85,16 @@ bool CustomResources::load(const Object& definition) {
   if (entry.signature == signature) return false;
   entry.signature = signature;
   entry.kinds = kinds_of_definition(tree);
-  // Definitions may describe kinds this program serves itself, so that tools find them; those stay ours.
+  // Definitions may describe kinds this program serves itself, so that tools find them; those stay
+  // ours.
   std::erase_if(entry.kinds, [](const KindPtr& kind) { return is_served_by_ourselves(*kind); });
   return true;
 }
 
 void CustomResources::publish() {
   std::vector<KindPtr> all;
-  for (const auto& [name, definition] : definitions_) all.insert(all.end(), definition.kinds.begin(), definition.kinds.end());
+  for (const auto& [name, definition] : definitions_)
+    all.insert(all.end(), definition.kinds.begin(), definition.kinds.end());
   std::ranges::stable_sort(all, [](const KindPtr& left, const KindPtr& right) {
     if (left->group != right->group) return left->group < right->group;
     return left->version != right->version && is_preferred_version(left->version, right->version);
@@ -91,15 +102,16 @@ void CustomResources::publish() {
   api_.set_custom_kinds(std::move(all));
 }
 
-// A stored object carries its table row and selectable values, and is of the storage version with its defaults: all of
-// that may be another's now.
+// A stored object carries its table row and selectable values, and is of the storage version with
+// its defaults: all of that may be another's now.
 void CustomResources::convert_stored(const std::string& definition) {
   auto conversion = std::make_shared<Conversion>();
   conversion->storage = definition;
   const auto& kinds = definitions_.find(definition)->second.kinds;
   const Kind* stored = stored_kind(kinds);
   if (stored == nullptr) return;
-  conversion->kind = *std::ranges::find_if(kinds, [&](const KindPtr& kind) { return kind.get() == stored; });
+  conversion->kind =
+      *std::ranges::find_if(kinds, [&](const KindPtr& kind) { return kind.get() == stored; });
   conversion->objects = store_.list(definition, {}).objects;
   convert_some(conversion);
 }
@@ -114,7 +126,8 @@ void CustomResources::convert_some(const std::shared_ptr<Conversion>& conversion
     if (conversion->kind->set_defaults) conversion->kind->set_defaults(tree);
     ObjectPtr converted = encode_object(*conversion->kind, tree);
     if (is_same_object(*Object::with_revision(*converted, old->revision()), *old)) continue;
-    Write write{Key{conversion->storage, std::string(old->ns()), std::string(old->name())}, old->revision(), std::move(converted), false};
+    Write write{Key{conversion->storage, std::string(old->ns()), std::string(old->name())},
+                old->revision(), std::move(converted), false};
     // Whoever wrote first has written the new form already.
     store_.write(std::move(write), [](Result<Committed>) {});
   }
@@ -124,11 +137,13 @@ void CustomResources::convert_some(const std::shared_ptr<Conversion>& conversion
   });
 }
 
-// The controller has deleted all instances by now; a write that was under way meanwhile must not outlive its definition.
+// The controller has deleted all instances by now; a write that was under way meanwhile must not
+// outlive its definition.
 void CustomResources::remove_leftovers(const std::string& storage) {
   for (const ObjectPtr& object : store_.list(storage, {}).objects) {
     log_warning("{} {} outlived its definition and is removed", storage, object->name());
-    store_.write(Write{Key{storage, std::string(object->ns()), std::string(object->name())}, object->revision(), nullptr, false},
+    store_.write(Write{Key{storage, std::string(object->ns()), std::string(object->name())},
+                       object->revision(), nullptr, false},
                  [](Result<Committed>) {});
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Keeps the kinds of established CustomResourceDefinitions served: every change of a definition becomes new kinds in the
-// API server, and objects stored under the old ones are brought to the new form. Loop thread.
+// Keeps the kinds of established CustomResourceDefinitions served: every change of a definition
+// becomes new kinds in the API server, and objects stored under the old ones are brought to the new
+// form. Loop thread.
 
 #include <map>
 #include <memory>
@@ -36,7 +37,8 @@ class CustomResources {
   Store& store_;
   ApiServer& api_;
   Store::ListenerId listener_ = 0;
-  std::map<std::string, Definition, std::less<>> definitions_;  // by name, which is also their storage
+  std::map<std::string, Definition, std::less<>>
+      definitions_;  // by name, which is also their storage
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,10 +1,12 @@
-// CustomResourceDefinitions from their creation to their end: the real store, API server and controller on a simulated loop.
+// CustomResourceDefinitions from their creation to their end: the real store, API server and
+// controller on a simulated loop.
+
+#include "controllers/lifecycle/definitions.h"
 
 #include <gtest/gtest.h>
 
 #include "apiserver/custom_resources.h"
 #include "apiserver/direct_client.h"
-#include "controllers/lifecycle/definitions.h"
 #include "sim/api_harness.h"
 #include "testing/objects.h"
 
@@ -34,10 +36,13 @@ class DefinitionsTest : public testing::Test {
  protected:
   DefinitionsTest()
       : custom(yard.loop, *yard.store, *yard.api),
-        client(*yard.store, yard.api->committer(), [this] { return yard.api->kinds(); }, "trainyard"),
+        client(
+            *yard.store, yard.api->committer(), [this] { return yard.api->kinds(); }, "trainyard"),
         definitions(client, yard.loop) {}
 
-  static std::string path(const std::string& plural) { return std::string(kDefinitions) + "/" + plural + ".ex.io"; }
+  static std::string path(const std::string& plural) {
+    return std::string(kDefinitions) + "/" + plural + ".ex.io";
+  }
   // `status reason message` of a condition.
   std::string condition(const std::string& plural, std::string_view type) {
     const Json tree = yard.call("GET", path(plural)).json;
@@ -45,7 +50,8 @@ class DefinitionsTest : public testing::Test {
     if (list == nullptr || !list->is_array()) return "";
     for (const Json& item : list->get_array()) {
       if (text_at(item, {"type"}) != type) continue;
-      return std::string(text_at(item, {"status"})) + " " + std::string(text_at(item, {"reason"})) + ": " + std::string(text_at(item, {"message"}));
+      return std::string(text_at(item, {"status"})) + " " + std::string(text_at(item, {"reason"})) +
+             ": " + std::string(text_at(item, {"message"}));
     }
     return "";
   }
@@ -54,10 +60,14 @@ class DefinitionsTest : public testing::Test {
     ASSERT_EQ(made.status, 201) << made.text;
     settle();
   }
-  void settle() { yard.loop.run_until([] { return false; }, std::chrono::seconds(1)); }
-  Answer make_object(const std::string& plural, const std::string& kind, const std::string& name, const std::string& finalizers = "[]") {
+  void settle() {
+    yard.loop.run_until([] { return false; }, std::chrono::seconds(1));
+  }
+  Answer make_object(const std::string& plural, const std::string& kind, const std::string& name,
+                     const std::string& finalizers = "[]") {
     return yard.call("POST", "/apis/ex.io/v1/" + plural,
-                     R"({"apiVersion":"ex.io/v1","kind":")" + kind + R"(","metadata":{"name":")" + name + R"(","finalizers":)" + finalizers + "}}");
+                     R"({"apiVersion":"ex.io/v1","kind":")" + kind + R"(","metadata":{"name":")" +
+                         name + R"(","finalizers":)" + finalizers + "}}");
   }
 
   ApiHarness yard;
@@ -69,9 +79,11 @@ class DefinitionsTest : public testing::Test {
 TEST_F(DefinitionsTest, NamesAreAcceptedAndTheKindIsServed) {
   make(definition("widgets", "Widget"));
   EXPECT_EQ(condition("widgets", "NamesAccepted"), "True NoConflicts: no conflicts found");
-  EXPECT_EQ(condition("widgets", "Established"), "True InitialNamesAccepted: the initial names have been accepted");
+  EXPECT_EQ(condition("widgets", "Established"),
+            "True InitialNamesAccepted: the initial names have been accepted");
   const Json tree = yard.call("GET", path("widgets")).json;
-  EXPECT_TRUE(equal(tree.at("status").at("acceptedNames"), tree.at("spec").at("names"))) << to_text(tree);
+  EXPECT_TRUE(equal(tree.at("status").at("acceptedNames"), tree.at("spec").at("names")))
+      << to_text(tree);
   EXPECT_EQ(to_text(tree.at("status").at("storedVersions")), R"(["v1"])");
   EXPECT_EQ(int_at(tree, {"metadata", "generation"}), 1);
   EXPECT_EQ(make_object("widgets", "Widget", "a").status, 201);
@@ -81,14 +93,16 @@ TEST_F(DefinitionsTest, ATakenNameIsRefusedUntilItIsFree) {
   make(definition("widgets", "Widget"));
   make(definition("gadgets", "Widget"));
   // The last clash found is the one that is told: the list kind follows from the kind.
-  EXPECT_EQ(condition("gadgets", "NamesAccepted"), "False ListKindConflict: \"WidgetList\" is already in use");
+  EXPECT_EQ(condition("gadgets", "NamesAccepted"),
+            "False ListKindConflict: \"WidgetList\" is already in use");
   EXPECT_EQ(condition("gadgets", "Established"), "False NotAccepted: not all names are accepted");
   EXPECT_EQ(yard.call("GET", "/apis/ex.io/v1/gadgets").status, 404);
   EXPECT_EQ(condition("widgets", "NamesAccepted"), "True NoConflicts: no conflicts found");
   ASSERT_EQ(yard.call("DELETE", path("widgets")).status, 200);
   settle();
   EXPECT_EQ(yard.call("GET", path("widgets")).status, 404);
-  EXPECT_EQ(condition("gadgets", "Established"), "True InitialNamesAccepted: the initial names have been accepted");
+  EXPECT_EQ(condition("gadgets", "Established"),
+            "True InitialNamesAccepted: the initial names have been accepted");
   EXPECT_EQ(make_object("gadgets", "Widget", "a").status, 201);
 }
 
@@ -112,10 +126,13 @@ TEST_F(DefinitionsTest, ADeletedOneTakesItsInstancesWithIt) {
   watched->take_events();
   ASSERT_EQ(yard.call("DELETE", path("widgets")).status, 200);
   settle();
-  EXPECT_EQ(condition("widgets", "Terminating"), "True InstanceDeletionInProgress: CustomResource deletion is in progress");
+  EXPECT_EQ(condition("widgets", "Terminating"),
+            "True InstanceDeletionInProgress: CustomResource deletion is in progress");
   EXPECT_EQ(yard.call("GET", "/apis/ex.io/v1/widgets/a").status, 404);
-  EXPECT_EQ(yard.call("GET", "/apis/ex.io/v1/widgets/held").status, 200) << "its finalizer holds it";
-  EXPECT_EQ(yard.patch("/apis/ex.io/v1/widgets/held", R"({"metadata":{"finalizers":null}})").status, 200);
+  EXPECT_EQ(yard.call("GET", "/apis/ex.io/v1/widgets/held").status, 200)
+      << "its finalizer holds it";
+  EXPECT_EQ(yard.patch("/apis/ex.io/v1/widgets/held", R"({"metadata":{"finalizers":null}})").status,
+            200);
   settle();
   EXPECT_EQ(yard.call("GET", path("widgets")).status, 404);
   EXPECT_EQ(yard.call("GET", "/apis/ex.io/v1/widgets").status, 404);

@@ -7,7 +7,8 @@
 namespace yard {
 namespace {
 
-constexpr int kMaxDepth = 100;  // as deep as a definition may be (apiextensions/structural_schema.cpp)
+constexpr int kMaxDepth =
+    100;  // as deep as a definition may be (apiextensions/structural_schema.cpp)
 
 std::optional<double> number_at(const Json& schema, std::string_view key) {
   const Json* value = find(schema, key);

@@ -1,6 +1,7 @@
 #pragma once
-// What a custom resource's author allows, compiled once from the JSON schema of a CRD version (api-machinery 6.3).
-// It stands beside the Schema tree, which says how values are pruned, defaulted, merged and owned.
+// What a custom resource's author allows, compiled once from the JSON schema of a CRD version
+// (api-machinery 6.3). It stands beside the Schema tree, which says how values are pruned,
+// defaulted, merged and owned.
 
 #include <map>
 #include <memory>
@@ -32,9 +33,11 @@ struct Constraints {
 
   std::optional<double> minimum, maximum, multiple_of;
   bool exclusive_minimum = false, exclusive_maximum = false;
-  std::optional<int64_t> min_length, max_length, min_items, max_items, min_properties, max_properties;
+  std::optional<int64_t> min_length, max_length, min_items, max_items, min_properties,
+      max_properties;
   std::string pattern;
-  std::shared_ptr<const re2::RE2> matcher;  // null where the pattern cannot be compiled: it is then ignored
+  std::shared_ptr<const re2::RE2>
+      matcher;  // null where the pattern cannot be compiled: it is then ignored
 
   std::vector<std::string> required;
   std::map<std::string, ConstraintsPtr, std::less<>> properties;
@@ -52,7 +55,8 @@ ConstraintsPtr compile_constraints(const Json& json_schema);
 // Everything wrong with `object`, in upstream's words.
 FieldErrors validate_custom(const Json& object, const Constraints& constraints);
 // The same for an update: what was stored as it is now is tolerated, however wrong.
-FieldErrors validate_custom_update(const Json& object, const Json& live, const Constraints& constraints);
+FieldErrors validate_custom_update(const Json& object, const Json& live,
+                                   const Constraints& constraints);
 
 // Whether `text` has the form a `format` asks for; formats that are not known allow everything.
 bool has_format(std::string_view format, std::string_view text);

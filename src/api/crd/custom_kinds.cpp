@@ -23,7 +23,8 @@ std::vector<std::string> texts(const JsonArray& list) {
   return out;
 }
 
-// Accepted names are those that clash with nobody's; a definition served before it has any shows what it asks for.
+// Accepted names are those that clash with nobody's; a definition served before it has any shows
+// what it asks for.
 const Json& served_names(const Json& definition) {
   static const Json kNone = JsonObject();
   const Json* accepted = find_path(definition, {"status", "acceptedNames"});
@@ -57,7 +58,8 @@ void set_verbs(Kind& row, const Json& definition) {
   row.verbs = all_verbs();
   row.terminating = is_being_deleted(definition);
   if (!row.terminating) return;
-  // What is there may still be changed, or its finalizers could never go; discovery promises nothing of it.
+  // What is there may still be changed, or its finalizers could never go; discovery promises
+  // nothing of it.
   row.verbs = {"delete", "deletecollection", "get", "list", "watch"};
   row.prepare_create = [](Json&, const Admission&) -> Result<void> {
     return error(Reason::Forbidden,
@@ -195,14 +197,18 @@ class WarningWalk {
     if (!schema.is_object() || depth > kMaxDepth || warnings_.size() >= kMostWarnings) return;
     if (!list_at(schema, {"x-kubernetes-validations"}).empty()) {
       warnings_.push_back(fmt::format(
-          "{}.x-kubernetes-validations: CEL rules are stored but not enforced by this server", path));
+          "{}.x-kubernetes-validations: CEL rules are stored but not enforced by this server",
+          path));
     }
     const std::string_view format = text_at(schema, {"format"});
     if (text_at(schema, {"type"}) == "string" && !format.empty() && !is_known_format(format)) {
       warnings_.push_back(fmt::format("unrecognized format {}", quoted(format)));
     }
-    if (!text_at(schema, {"pattern"}).empty() && compile_constraints(JsonObject{{"pattern", text_at(schema, {"pattern"})}})->matcher == nullptr) {
-      warnings_.push_back(fmt::format("{}.pattern: is too large to be compiled and is ignored", path));
+    if (!text_at(schema, {"pattern"}).empty() &&
+        compile_constraints(JsonObject{{"pattern", text_at(schema, {"pattern"})}})->matcher ==
+            nullptr) {
+      warnings_.push_back(
+          fmt::format("{}.pattern: is too large to be compiled and is ignored", path));
     }
     for (const auto& [name, property] : map_at(schema, {"properties"})) {
       node(fmt::format("{}.properties[{}]", path, std::string_view(name)), property, depth + 1);
@@ -260,11 +266,14 @@ std::vector<std::string> definition_warnings(const Json& definition) {
   for (size_t i = 0; i < versions.size(); ++i) {
     const Json* schema = find_path(versions[i], {"schema", "openAPIV3Schema"});
     if (schema != nullptr) {
-      WarningWalk(warnings).node(fmt::format("spec.versions[{}].schema.openAPIV3Schema", i), *schema, 0);
+      WarningWalk(warnings).node(fmt::format("spec.versions[{}].schema.openAPIV3Schema", i),
+                                 *schema, 0);
     }
   }
   if (text_at(definition, {"spec", "conversion", "strategy"}) == "Webhook") {
-    warnings.emplace_back("spec.conversion: webhooks are not called by this server; versions are converted by name only");
+    warnings.emplace_back(
+        "spec.conversion: webhooks are not called by this server; versions are converted by name "
+        "only");
   }
   return warnings;
 }

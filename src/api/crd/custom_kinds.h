@@ -7,8 +7,9 @@
 
 namespace yard {
 
-// One row for each served version, the preferred first (v2, v1, v1beta1, v1alpha1, then other words). All are views of one
-// storage; the row without conversions is how objects are stored: the storage version, or the first where that is not served.
+// One row for each served version, the preferred first (v2, v1, v1beta1, v1alpha1, then other
+// words). All are views of one storage; the row without conversions is how objects are stored: the
+// storage version, or the first where that is not served.
 std::vector<KindPtr> kinds_of_definition(const Json& definition);
 
 // Whether a version comes before another in discovery.

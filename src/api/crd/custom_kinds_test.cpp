@@ -47,7 +47,8 @@ TEST(KindsOfDefinition, OneForEachServedVersionTheStableFirst) {
   EXPECT_EQ(v1.api_version(), "ex.io/v1");
   EXPECT_EQ(v1.storage, "widgets.ex.io");
   EXPECT_EQ(v1.list_kind, "WidgetList");
-  EXPECT_TRUE(v1.custom && v1.namespaced && v1.tracks_generation && !v1.allows_unconditional_update);
+  EXPECT_TRUE(v1.custom && v1.namespaced && v1.tracks_generation &&
+              !v1.allows_unconditional_update);
   EXPECT_TRUE(v1.has_status());
   EXPECT_EQ(v1.subresource("scale")->kind, "Scale");
   EXPECT_EQ(v1.scale->spec_replicas, ".spec.n");
@@ -64,7 +65,9 @@ TEST(KindsOfDefinition, OneForEachServedVersionTheStableFirst) {
 
 TEST(KindsOfDefinition, PrintsItsColumns) {
   const KindPtr kind = kinds_of_definition(widgets())[0];
-  const Json object = yaml("{metadata: {name: a, creationTimestamp: '2026-01-01T00:00:00Z'}, spec: {color: blue, n: 3}}");
+  const Json object = yaml(
+      "{metadata: {name: a, creationTimestamp: '2026-01-01T00:00:00Z'}, spec: {color: blue, n: "
+      "3}}");
   std::string row;
   append_rendered_cells(row, kind->cells(object), *parse_rfc3339("2026-01-01T00:01:00Z"));
   EXPECT_EQ(row, R"(["a","blue",3,"60s","{\"color\":\"blue\",\"n\":3}",null])");
@@ -94,7 +97,8 @@ TEST(KindsOfDefinition, OneThatIsGoingTakesNoNewObjects) {
   const auto made = kind->prepare_create(object, Admission{facts, Time(), random, warnings, false});
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().reason, Reason::Forbidden);
-  EXPECT_EQ(made.error().message, "create not allowed while custom resource definition is terminating");
+  EXPECT_EQ(made.error().message,
+            "create not allowed while custom resource definition is terminating");
 }
 
 TEST(KindsOfDefinition, StoresAsTheFirstServedWhereTheStorageVersionIsNot) {
@@ -106,10 +110,13 @@ TEST(KindsOfDefinition, StoresAsTheFirstServedWhereTheStorageVersionIsNot) {
 }
 
 TEST(PreferredVersion, StableBeforeBetaBeforeAlpha) {
-  const std::vector<std::string> wanted{"v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"};
+  const std::vector<std::string> wanted{"v10",     "v2",        "v1",        "v11beta2", "v10beta3",
+                                        "v3beta1", "v12alpha1", "v11alpha2", "foo1",     "foo10"};
   std::vector<std::string> sorted = wanted;
   std::ranges::reverse(sorted);
-  std::ranges::sort(sorted, [](const auto& left, const auto& right) { return is_preferred_version(left, right); });
+  std::ranges::sort(sorted, [](const auto& left, const auto& right) {
+    return is_preferred_version(left, right);
+  });
   EXPECT_EQ(join(sorted, " "), join(wanted, " "));
 }
 
@@ -117,9 +124,11 @@ TEST(DefinitionWarnings, NameWhatDoesNothing) {
   Json definition = widgets();
   EXPECT_TRUE(definition_warnings(definition).empty());
   definition.at("spec").at("versions").get_array()[1].at("schema").at("openAPIV3Schema") = yaml(
-      "{type: object, properties: {spec: {type: object, x-kubernetes-validations: [{rule: 'self.a > 1'}], properties: {a: {type: string, format: poem}}}}}");
+      "{type: object, properties: {spec: {type: object, x-kubernetes-validations: [{rule: 'self.a "
+      "> 1'}], properties: {a: {type: string, format: poem}}}}}");
   EXPECT_EQ(join(definition_warnings(definition), "\n"),
-            "spec.versions[1].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations: CEL rules are stored but not enforced by this server\n"
+            "spec.versions[1].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations: "
+            "CEL rules are stored but not enforced by this server\n"
             "unrecognized format \"poem\"");
 }
 

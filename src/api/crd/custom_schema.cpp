@@ -121,7 +121,8 @@ class Compiler {
 
 void fill(Json& value, const Schema& schema);
 
-// A value of its own: null where null means nothing becomes the default, then what is below is filled.
+// A value of its own: null where null means nothing becomes the default, then what is below is
+// filled.
 void fill_value(Json& value, const Schema& schema) {
   if (value.is_null() && !schema.nullable && !schema.default_value.is_null()) {
     value = schema.default_value;

@@ -1,5 +1,6 @@
 #pragma once
-// From the openAPIV3Schema of a CRD version to the Schema the verbs walk, and the defaults it fills in.
+// From the openAPIV3Schema of a CRD version to the Schema the verbs walk, and the defaults it fills
+// in.
 
 #include <memory>
 

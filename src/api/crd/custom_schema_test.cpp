@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/crd/default_rules.h"
 #include "api/schema/decode.h"
 #include "base/strings.h"
 #include "testing/objects.h"
@@ -74,15 +75,23 @@ INSTANTIATE_TEST_SUITE_P(
     Rows, PruneTest,
     testing::Values(
         Row{"a member nobody declared", "spec: {name: a, nope: 1}", "spec: {name: a}", "spec.nope"},
-        Row{"one of a list's items", "spec: {ports: [{p: 1, x: 2}]}", "spec: {ports: [{p: 1}]}", "spec.ports[0].x"},
-        Row{"anything where all is kept", "spec: {free: {a: {b: null}}, any: [1, {c: d}]}", "spec: {free: {a: {b: null}}, any: [1, {c: d}]}", ""},
-        Row{"an object without members", "spec: {closed: {a: 1}}", "spec: {closed: {}}", "spec.closed.a"},
-        Row{"values of a map", "spec: {by_name: {a: {size: big, x: y}}}", "spec: {by_name: {a: {size: big}}}", "spec.by_name.a.x"},
-        Row{"an embedded object keeps its type and metadata", "spec: {template: {apiVersion: v1, kind: Pod, metadata: {name: x, nope: y}, spec: {a: b, c: d}, e: f}}",
-            "spec: {template: {apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {a: b}}}", "spec.template.metadata.nope spec.template.spec.c spec.template.e"},
+        Row{"one of a list's items", "spec: {ports: [{p: 1, x: 2}]}", "spec: {ports: [{p: 1}]}",
+            "spec.ports[0].x"},
+        Row{"anything where all is kept", "spec: {free: {a: {b: null}}, any: [1, {c: d}]}",
+            "spec: {free: {a: {b: null}}, any: [1, {c: d}]}", ""},
+        Row{"an object without members", "spec: {closed: {a: 1}}", "spec: {closed: {}}",
+            "spec.closed.a"},
+        Row{"values of a map", "spec: {by_name: {a: {size: big, x: y}}}",
+            "spec: {by_name: {a: {size: big}}}", "spec.by_name.a.x"},
+        Row{"an embedded object keeps its type and metadata",
+            "spec: {template: {apiVersion: v1, kind: Pod, metadata: {name: x, nope: y}, spec: {a: "
+            "b, c: d}, e: f}}",
+            "spec: {template: {apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {a: b}}}",
+            "spec.template.metadata.nope spec.template.spec.c spec.template.e"},
         Row{"null where it means nothing", "spec: {name: null, replicas: null}", "spec: {}", ""},
         Row{"null where it is a value", "spec: {note: null}", "spec: {note: null}", ""},
-        Row{"unknown metadata", "metadata: {name: a, bogus: b}", "metadata: {name: a}", "metadata.bogus"}));
+        Row{"unknown metadata", "metadata: {name: a, bogus: b}", "metadata: {name: a}",
+            "metadata.bogus"}));
 
 struct Filled {
   const char* about;
@@ -100,15 +109,49 @@ TEST_P(DefaultsTest, FillsWhatIsMissing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, DefaultsTest,
-    testing::Values(Filled{"no spec, no defaults in it", "metadata: {}", "metadata: {}"},
-                    Filled{"missing members", "spec: {}", "spec: {replicas: 1, note: hello, limits: {cpu: 1}}"},
-                    Filled{"a null that is no value", "spec: {replicas: null, note: null, limits: null}", "spec: {replicas: 1, note: null, limits: {cpu: 1}}"},
-                    Filled{"items and values", "spec: {replicas: 2, note: x, limits: {cpu: 5}, ports: [{p: 1}, {p: 2, q: t}], by_name: {a: {}}}",
-                           "spec: {replicas: 2, note: x, limits: {cpu: 5}, ports: [{p: 1, q: z}, {p: 2, q: t}], by_name: {a: {size: small}}}"},
-                    Filled{"a value of another type is left to validation", "spec: nothing", "spec: nothing"}));
+    testing::Values(
+        Filled{"no spec, no defaults in it", "metadata: {}", "metadata: {}"},
+        Filled{"missing members", "spec: {}", "spec: {replicas: 1, note: hello, limits: {cpu: 1}}"},
+        Filled{"a null that is no value", "spec: {replicas: null, note: null, limits: null}",
+               "spec: {replicas: 1, note: null, limits: {cpu: 1}}"},
+        Filled{"items and values",
+               "spec: {replicas: 2, note: x, limits: {cpu: 5}, ports: [{p: 1}, {p: 2, q: t}], "
+               "by_name: {a: {}}}",
+               "spec: {replicas: 2, note: x, limits: {cpu: 5}, ports: [{p: 1, q: z}, {p: 2, q: "
+               "t}], by_name: {a: {size: small}}}"},
+        Filled{"a value of another type is left to validation", "spec: nothing", "spec: nothing"}));
+
+TEST(SchemaDefaults, MustFitTheirSchema) {
+  const struct {
+    const char* about;
+    const char* property;
+    const char* complaints;
+  } rows[] = {
+      {"one that fits", "{type: integer, default: 3, minimum: 1}", ""},
+      {"another type", "{type: integer, default: three}",
+       "s.properties[x].default: Invalid value: \"string\": default in body must be of type "
+       "integer: \"string\""},
+      {"out of its bounds", "{type: integer, default: 0, minimum: 1}",
+       "s.properties[x].default: Invalid value: 0: default in body should be greater than or equal "
+       "to 1"},
+      {"a member nobody declared", "{type: object, default: {a: 1}}",
+       "s.properties[x].default: Invalid value: {\"a\":1}: must not have unknown fields"},
+      {"completed by defaults below",
+       "{type: object, default: {}, required: [a], properties: {a: {type: string, default: b}}}",
+       ""},
+  };
+  for (const auto& row : rows) {
+    FieldErrors errors;
+    check_schema_defaults(
+        errors, FieldPath("s"),
+        JsonObject{{"type", "object"}, {"properties", JsonObject{{"x", yaml(row.property)}}}});
+    EXPECT_EQ(told(errors), row.complaints) << row.about;
+  }
+}
 
 TEST(CustomSchema, SurvivesWhatIsNoSchema) {
-  for (const char* text : {"{}", "[]", "null", "{type: 3, properties: [], items: x}", "{properties: {a: null, b: {additionalProperties: 3}}}"}) {
+  for (const char* text : {"{}", "[]", "null", "{type: 3, properties: [], items: x}",
+                           "{properties: {a: null, b: {additionalProperties: 3}}}"}) {
     const CustomSchema made = compile_custom_schema(yaml(text));
     Json object = yaml("{apiVersion: a/v1, kind: B, metadata: {name: x}, a: {}, b: {c: d}}");
     EXPECT_TRUE(conform(object, *made.root, "B")) << text;

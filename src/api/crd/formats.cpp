@@ -35,7 +35,8 @@ bool is_base64(std::string_view text) {
 }
 
 bool is_uuid(std::string_view text) {
-  static const re2::RE2 pattern("(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}");
+  static const re2::RE2 pattern(
+      "(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}");
   return matches(text, pattern);
 }
 
@@ -61,7 +62,8 @@ bool is_mac(std::string_view text) {
 }
 
 bool is_duration(std::string_view text) {
-  static const re2::RE2 in_words(R"(\s*\d+\s*(ns|us|µs|ms|s|m|h|d|w|hours?|minutes?|seconds?|days?|weeks?)\s*)");
+  static const re2::RE2 in_words(
+      R"(\s*\d+\s*(ns|us|µs|ms|s|m|h|d|w|hours?|minutes?|seconds?|days?|weeks?)\s*)");
   return parse_go_duration(text).has_value() || matches(text, in_words);
 }
 
@@ -91,8 +93,8 @@ constexpr Format kFormats[] = {
 
 // Known, and nothing to check in a text.
 constexpr std::array<std::string_view, 14> kUnchecked = {
-    "int32", "int64", "float", "double", "password", "binary", "bsonobjectid",
-    "isbn", "isbn10", "isbn13", "creditcard", "ssn", "hexcolor", "rgbcolor"};
+    "int32", "int64",  "float",  "double",     "password", "binary",   "bsonobjectid",
+    "isbn",  "isbn10", "isbn13", "creditcard", "ssn",      "hexcolor", "rgbcolor"};
 
 }  // namespace
 

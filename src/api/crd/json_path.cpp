@@ -130,7 +130,8 @@ class JsonPathReader {
       const std::string_view part = trim(parts[i]);
       if (part.empty() && !range.single) continue;
       const auto number = parse_int64(part);
-      if (!number || *number > INT32_MAX || *number < INT32_MIN) return fail("a position is a number");
+      if (!number || *number > INT32_MAX || *number < INT32_MIN)
+        return fail("a position is a number");
       if (i == 0) range.begin = *number;
       if (i == 1) range.end = *number;
       if (i == 2) range.step = *number;
@@ -242,7 +243,8 @@ void JsonPath::take(const Step& step, const Json& value, std::vector<const Json*
     return;
   }
   if (std::holds_alternative<Descendants>(step)) return add_descendants(value, out);
-  if (const JsonObject* object = value.if_object(); object != nullptr && std::holds_alternative<Everything>(step)) {
+  if (const JsonObject* object = value.if_object();
+      object != nullptr && std::holds_alternative<Everything>(step)) {
     for (const auto& member : *object)
       out.push_back(&member.value());
     return;
@@ -251,7 +253,9 @@ void JsonPath::take(const Step& step, const Json& value, std::vector<const Json*
   if (array == nullptr) return;
   const auto size = static_cast<int64_t>(array->size());
   if (const Range* range = std::get_if<Range>(&step)) {
-    const auto from_end = [&](int64_t position) { return position < 0 ? position + size : position; };
+    const auto from_end = [&](int64_t position) {
+      return position < 0 ? position + size : position;
+    };
     const int64_t begin = from_end(range->begin);
     if (range->single) {
       if (begin >= 0 && begin < size) out.push_back(&(*array)[static_cast<size_t>(begin)]);
@@ -265,9 +269,9 @@ void JsonPath::take(const Step& step, const Json& value, std::vector<const Json*
   const Filter* filter = std::get_if<Filter>(&step);
   for (const Json& item : *array) {
     const Json* left = filter == nullptr ? nullptr : filter->left->find_first(item);
-    const bool taken = filter == nullptr ||
-                       (left != nullptr && (filter->comparison.empty() ||
-                                            holds(*left, filter->comparison, filter->right)));
+    const bool taken =
+        filter == nullptr || (left != nullptr && (filter->comparison.empty() ||
+                                                  holds(*left, filter->comparison, filter->right)));
     if (taken) out.push_back(&item);
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The simple JSONPath of printer columns, selectable fields and the scale subresource: members, positions, slices,
-// wildcards and comparisons. `.status.conditions[?(@.type=="Ready")].status`
+// The simple JSONPath of printer columns, selectable fields and the scale subresource: members,
+// positions, slices, wildcards and comparisons. `.status.conditions[?(@.type=="Ready")].status`
 
 #include <memory>
 #include <optional>
@@ -47,7 +47,8 @@ class JsonPath {
   std::vector<Step> steps_;
 };
 
-// Members only (`.spec.replicas`), as scale and selectable fields are written: the steps without the dots.
+// Members only (`.spec.replicas`), as scale and selectable fields are written: the steps without
+// the dots.
 std::vector<std::string> simple_path_steps(std::string_view path);
 
 }  // namespace yard

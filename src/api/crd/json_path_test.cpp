@@ -43,16 +43,20 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"a slice with a step", ".spec.list[0:3:2].n", R"(["a","c"])"},
                     Row{"all items", ".spec.list[*].v", "[1,2]"},
                     Row{"all members", ".metadata.annotations.*", R"(["dotted"])"},
-                    Row{"by comparison", R"(.status.conditions[?(@.type=="Ready")].status)", R"(["True"])"},
-                    Row{"with single quotes and spaces", ".status.conditions[?(@.type == 'Ready')].status", R"(["True"])"},
-                    Row{"a bracket in a text", R"(.status.conditions[?(@.type=="odd]one")].status)", R"(["Odd"])"},
+                    Row{"by comparison", R"(.status.conditions[?(@.type=="Ready")].status)",
+                        R"(["True"])"},
+                    Row{"with single quotes and spaces",
+                        ".status.conditions[?(@.type == 'Ready')].status", R"(["True"])"},
+                    Row{"a bracket in a text", R"(.status.conditions[?(@.type=="odd]one")].status)",
+                        R"(["Odd"])"},
                     Row{"by number", ".spec.list[?(@.v>1)].n", R"(["b"])"},
                     Row{"by another number", ".spec.list[?(@.v<=1)].n", R"(["a"])"},
                     Row{"by presence", ".spec.list[?(@.v)].n", R"(["a","b"])"},
                     Row{"anywhere below", "..v", "[1,2]"}));
 
 TEST(JsonPath, RefusesWhatItCannotRead) {
-  for (const char* path : {"spec", ".a[", ".a[x]", ".a[?(1==1)]", ".a[0:1:0]", ".a[?(@.b==c)]", ".a..", ".a[1:2:3:4]"}) {
+  for (const char* path : {"spec", ".a[", ".a[x]", ".a[?(1==1)]", ".a[0:1:0]", ".a[?(@.b==c)]",
+                           ".a..", ".a[1:2:3:4]"}) {
     const auto parsed = JsonPath::parse(path);
     EXPECT_TRUE(!parsed || std::string(path) == ".a..") << path;
   }

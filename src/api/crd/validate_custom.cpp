@@ -196,7 +196,8 @@ class CustomWalk {
   class OldItems {
    public:
     OldItems(const Json* old, const Constraints& rules) {
-      if (old == nullptr || !old->is_array() || rules.list_rule != Constraints::ListRule::Map) return;
+      if (old == nullptr || !old->is_array() || rules.list_rule != Constraints::ListRule::Map)
+        return;
       for (const Json& item : old->get_array())
         by_key_.emplace(to_text(key_of(item, rules.list_keys)), &item);
     }
@@ -303,10 +304,10 @@ class CustomWalk {
     if (!rules.one_of.empty()) {
       Fit one = fit(path, value, old, rules.one_of);
       if (one.fitting != 1) {
-        refuse_junction(path, "must validate one and only one schema (oneOf). " +
-                                  (one.fitting == 0
-                                       ? std::string("Found none valid")
-                                       : fmt::format("Found {} valid alternatives", one.fitting)));
+        refuse_junction(
+            path, "must validate one and only one schema (oneOf). " +
+                      (one.fitting == 0 ? std::string("Found none valid")
+                                        : fmt::format("Found {} valid alternatives", one.fitting)));
         if (one.fitting == 0) add_all(std::move(one.nearest));
       }
     }

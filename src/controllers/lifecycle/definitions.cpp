@@ -141,7 +141,8 @@ Definitions::Definitions(Client& client, Loop& loop) : client_(client), loop_(lo
     Json tree = definition->tree();
     const Json* accepted = find_path(tree, {"status", "acceptedNames"});
     if (accepted == nullptr || text_at(*accepted, {"kind"}).empty()) continue;
-    given_[std::string(definition->name())] = {std::string(text_at(tree, {"spec", "group"})), *accepted};
+    given_[std::string(definition->name())] = {std::string(text_at(tree, {"spec", "group"})),
+                                               *accepted};
   }
   for (const ObjectPtr& definition : all)
     sync(definition->name());
@@ -189,12 +190,12 @@ void Definitions::establish(const std::string& name, Json definition) {
   const bool accepted = judgement.condition.status == "True";
   set_condition(next, judgement.condition, loop_.now());
   if (condition_status(definition, "Established") != "True") {
-    set_condition(next,
-                  accepted ? Condition{"Established", "True", "InitialNamesAccepted",
-                                       "the initial names have been accepted"}
-                           : Condition{"Established", "False", "NotAccepted",
-                                       "not all names are accepted"},
-                  loop_.now());
+    set_condition(
+        next,
+        accepted ? Condition{"Established", "True", "InitialNamesAccepted",
+                             "the initial names have been accepted"}
+                 : Condition{"Established", "False", "NotAccepted", "not all names are accepted"},
+        loop_.now());
   }
   if (!equal(next, definition)) update_status(name, std::move(next));
   if (changes_names) sync_group(group, name);
@@ -228,9 +229,14 @@ void Definitions::delete_instances(const std::string& name, const Json& definiti
     if (instance->is_being_deleted()) continue;
     ClientWrite write{ClientWrite::Verb::Delete, resource, std::string(instance->ns()),
                       std::string(instance->name()), Json()};
-    client_.submit(std::move(write), [name](Result<ObjectPtr> gone) {
+    client_.submit(std::move(write), [this, name,
+                                      alive = std::weak_ptr<bool>(alive_)](Result<ObjectPtr> gone) {
       if (gone || gone.error().reason == Reason::NotFound) return;
       log_warning("definition {}: an instance was not deleted: {}", name, gone.error().message);
+      if (alive.expired()) return;
+      loop_.after(std::chrono::seconds(1), [this, name, alive] {
+        if (!alive.expired()) sync(name);
+      });
     });
   }
 }
@@ -238,8 +244,18 @@ void Definitions::delete_instances(const std::string& name, const Json& definiti
 void Definitions::follow_instances(const std::string& name, const Resource& resource) {
   if (instances_.contains(name)) return;
   instances_[name] = client_.follow(resource, [this, name, resource](const ObjectEvent& event) {
-    if (event.type == ObjectEvent::Type::Modified) return;
-    if (event.type == ObjectEvent::Type::Added || client_.list(resource).empty()) sync(name);
+    if (event.type == ObjectEvent::Type::Added) sync(name);
+    if (event.type == ObjectEvent::Type::Deleted) look_again(name, resource);
+  });
+}
+
+// Once for all deletions of one moment: listing what is left costs more than an event.
+void Definitions::look_again(const std::string& name, const Resource& resource) {
+  if (!looking_.insert(name).second) return;
+  loop_.post([this, name, resource, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    looking_.erase(name);
+    if (client_.list(resource).empty()) sync(name);
   });
 }
 
