@@ -89,8 +89,7 @@ class Checker {
       return;
     }
     EXPECT_FALSE(gone_.contains(uid)) << object.name() << " came back under its old uid";
-    for (const OwnerRef& owner : object.owners())
-      owned_since_.emplace(std::pair(uid, std::string(owner.uid)), event.revision);
+    note_new_owners(event);
     const bool begins_to_go =
         object.is_being_deleted() && !(event.previous && event.previous->is_being_deleted());
     if (!begins_to_go) return;
@@ -108,6 +107,16 @@ class Checker {
   Revision revision() const { return revision_; }
 
  private:
+  void note_new_owners(const StoreEvent& event) {
+    const auto before = event.previous ? event.previous->owners() : std::vector<OwnerRef>();
+    for (const OwnerRef& owner : event.object->owners()) {
+      const bool is_old = std::ranges::any_of(before, [&](const OwnerRef& other) {
+        return other.uid == owner.uid && other.block_owner_deletion == owner.block_owner_deletion;
+      });
+      if (!is_old)
+        owned_since_[{std::string(event.object->uid()), std::string(owner.uid)}] = event.revision;
+    }
+  }
   // A dependent that came after its owner began to go may have crossed with the decision, as
   // upstream.
   void check_foreground_order(const Store& store, const Object& owner) {
@@ -389,7 +398,7 @@ class Simulation {
         });
   }
   void check_owners(const Object& object) {
-    if (has_unknown_owner(object)) return;
+    if (has_unknown_owner(object) || object.is_being_deleted()) return;
     for (const OwnerRef& owner : object.owners()) {
       const ObjectPtr found = client_->get(
           {std::string(owner.api_version), std::string(owner.kind)}, object.ns(), owner.name);

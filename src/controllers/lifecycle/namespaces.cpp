@@ -7,6 +7,7 @@
 
 #include "api/tree.h"
 #include "base/strings.h"
+#include "controllers/lifecycle/plan_ownership.h"
 
 namespace yard {
 namespace {
@@ -113,6 +114,15 @@ ClientWrite delete_content(const NamespaceWorld::Content& content) {
                      {"preconditions", JsonObject{{"uid", content.uid}}}}};
 }
 
+// Also of what waits for its dependents or for being orphaned from: with everything else going, the
+// wait has no point, and a pod that waited for another kind would never end.
+bool needs_delete(const NamespaceWorld::Content& content) {
+  return !content.being_deleted ||
+         std::ranges::any_of(content.finalizers, [](const std::string& finalizer) {
+           return finalizer == kOrphanFinalizer || finalizer == kForegroundFinalizer;
+         });
+}
+
 bool has_finalizer(const Json& tree) {
   return std::ranges::any_of(list_at(tree, {"spec", "finalizers"}),
                              [](const Json& item) { return text_of(item) == kFinalizer; });
@@ -151,7 +161,7 @@ Plan plan_namespace(const NamespaceWorld& world) {
   Plan plan;
   const bool has_pods = std::ranges::any_of(world.contents, &NamespaceWorld::Content::is_pod);
   for (const NamespaceWorld::Content& content : world.contents) {
-    if (content.being_deleted || (has_pods && !content.is_pod)) continue;
+    if (!needs_delete(content) || (has_pods && !content.is_pod)) continue;
     if (plan.writes.size() == kMostDeletesPerPass) break;
     plan.writes.push_back(delete_content(content));
   }
