@@ -13,6 +13,9 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "controllers/lifecycle/bootstrap.h"
+#include "controllers/lifecycle/event_expiry.h"
+#include "controllers/lifecycle/garbage_collector.h"
+#include "controllers/lifecycle/namespaces.h"
 #include "main/credentials.h"
 #include "net/loop.h"
 #include "net/server.h"
@@ -104,6 +107,9 @@ int serve(StateFolder folder, const ServeOptions& options) {
   DirectClient client(store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
   std::unique_ptr<NamespaceContents> contents;
+  std::unique_ptr<GarbageCollector> garbage_collector;
+  std::unique_ptr<NamespaceTermination> namespaces;
+  std::unique_ptr<EventExpiry> event_expiry;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
   loop->post([&] {
@@ -114,6 +120,9 @@ int serve(StateFolder folder, const ServeOptions& options) {
         return;
       }
       contents = std::make_unique<NamespaceContents>(client, identity);
+      garbage_collector = std::make_unique<GarbageCollector>(*loop, client);
+      namespaces = std::make_unique<NamespaceTermination>(*loop, client);
+      event_expiry = std::make_unique<EventExpiry>(*loop, client);
       api.set_ready(true);
       http->start();
       log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
@@ -125,6 +134,9 @@ int serve(StateFolder folder, const ServeOptions& options) {
 
   api.shut_down();
   http->stop();
+  event_expiry.reset();
+  namespaces.reset();
+  garbage_collector.reset();
   contents.reset();
   folder.remove(kPidFile);
   folder.remove("api.sock");
