@@ -46,6 +46,8 @@ std::string to_text(const Plan& plan) {
   for (const ClientWrite& write : plan.writes)
     add_line(to_text(write));
   if (plan.last) add_line(to_text(*plan.last));
+  for (const EventNote& note : plan.events)
+    add_line(fmt::format("event {}: {}", note.reason, note.message));
   if (plan.requeue_after) {
     add_line("again after " + human_duration(*plan.requeue_after));
   }
@@ -57,6 +59,7 @@ struct Controller::Pass {
   ObjectKey key;
   std::optional<ClientWrite> last;
   std::optional<Duration> requeue_after;
+  std::vector<EventNote> events;
   size_t waits_for = 0;
   bool failed = false;
 };
@@ -94,8 +97,7 @@ void Controller::run_turn() {
 void Controller::run_next(const ObjectKey& key) {
   Plan plan = setup_.plan(key);
   if (!plan.is_nothing()) log_debug("{}: {}: {}", setup_.name, to_text(key), to_text(plan));
-  const auto pass = std::make_shared<Pass>(
-      Pass{key, std::move(plan.last), plan.requeue_after, plan.writes.size()});
+  const auto pass = std::make_shared<Pass>(Pass{key, std::move(plan.last), plan.requeue_after, std::move(plan.events), plan.writes.size()});
   ++in_work_;
   for (ClientWrite& write : plan.writes)
     submit(pass, std::move(write));
@@ -115,6 +117,7 @@ void Controller::submit(const std::shared_ptr<Pass>& pass, ClientWrite write) {
 
 void Controller::answered(const std::shared_ptr<Pass>& pass, const ClientWrite& asked,
                           const Result<ObjectPtr>& answer) {
+  if (setup_.heard) setup_.heard(pass->key, asked, answer);
   if (!answer) {
     pass->failed = true;
     log_at(is_expected(answer.error()) ? LogLevel::Debug : LogLevel::Warning, "{}: {}: {}",
@@ -129,6 +132,11 @@ void Controller::answered(const std::shared_ptr<Pass>& pass, const ClientWrite& 
 // Any error means: observe again, a little later each time.
 void Controller::finish(const Pass& pass) {
   --in_work_;
+  if (!pass.failed && setup_.tell) {
+    for (const EventNote& note : pass.events)
+      setup_.tell(pass.key, note);
+  }
+  if (setup_.ended) setup_.ended(pass.key, !pass.failed);
   if (pass.failed) {
     queue_.add_rate_limited(pass.key);
   } else {

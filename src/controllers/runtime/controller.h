@@ -14,12 +14,21 @@
 
 namespace yard {
 
+// What people read under `kubectl describe`.
+struct EventNote {
+  enum class Type { Normal, Warning };
+  Type type = Type::Normal;
+  std::string reason, message;
+  friend bool operator==(const EventNote&, const EventNote&) = default;
+};
+
 // What a planner wants done. Running a plan twice must change nothing more.
 struct Plan {
   std::vector<ClientWrite> writes;        // submitted together, in this order
   std::optional<ClientWrite> last;        // submitted once all of them went well: the status write
   std::optional<Duration> requeue_after;  // look again, also when nothing changes meanwhile
-  bool is_nothing() const { return writes.empty() && !last && !requeue_after; }
+  std::vector<EventNote> events = {};  // about the key's object; told once everything above went well
+  bool is_nothing() const { return writes.empty() && !last && !requeue_after && events.empty(); }
 };
 // One line a write: `delete Pod default/a (Background)`, and `again after 5s` at the end. "" is
 // nothing.
@@ -34,6 +43,11 @@ struct ControllerSetup {
   std::function<void()> add_all = {};
   size_t most_in_work = 64;  // keys whose writes are under way
   WorkQueueLimits limits = {};
+  // For controllers that tell or remember something: each answer, each event of a plan that went well, and the end of
+  // each pass. `asked` carries no object.
+  std::function<void(const ObjectKey&, const ClientWrite& asked, const Result<ObjectPtr>&)> heard = {};
+  std::function<void(const ObjectKey&, const EventNote&)> tell = {};
+  std::function<void(const ObjectKey&, bool went_well)> ended = {};
 };
 
 class Controller {
