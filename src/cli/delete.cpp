@@ -116,6 +116,14 @@ class Deleter {
     return std::string(of_status.empty() ? text_at(answer.body, {"metadata", "uid"}) : of_status);
   }
 
+  // A silent wait would look like a hang.
+  void say_what_holds(const Going& going, const Json& object) {
+    const Json* finalizers = find_path(object, {"metadata", "finalizers"});
+    if (finalizers == nullptr || !finalizers->is_array() || finalizers->get_array().empty()) return;
+    session_.terminal().err << fmt::format("waiting for {}, held by {} (--no-wait does not wait)\n",
+                                           going.located.shown(), printable(to_text(*finalizers)));
+  }
+
   // Finalizers, grace periods and foreground deletion keep an object for a while: its watch says
   // when it went.
   Result<void> wait_until_gone(const Going& going) {
@@ -126,6 +134,7 @@ class Deleter {
       if (!object) return object.error();
       if (!going.uid.empty() && text_at(*object, {"metadata", "uid"}) != going.uid)
         return {};  // another of that name
+      say_what_holds(going, *object);
       bool is_gone = false, heard = false;
       const std::string target =
           resource_path(going.located.type, {going.located.address.name_space, ""}) +

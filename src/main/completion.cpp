@@ -14,7 +14,8 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   const size_t open = type.find('{'), close = type.find('}');
   if (open == std::string::npos || close == std::string::npos || close < open) return {};
   std::vector<std::string> choices;
-  for (const std::string_view choice : split(std::string_view(type).substr(open + 1, close - open - 1), ','))
+  for (const std::string_view choice :
+       split(std::string_view(type).substr(open + 1, close - open - 1), ','))
     choices.emplace_back(trim(choice));
   return choices;
 }
@@ -41,7 +42,8 @@ ProgramWords words_of(const CLI::App& app) {
   for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
     CommandWords command{each->get_name(), each->get_description(), flags_of(*each), {}};
     for (const CLI::Option* option : each->get_options()) {
-      if (option->get_positional() && command.choices.empty()) command.choices = choices_of(*option);
+      if (option->get_positional() && command.choices.empty())
+        command.choices = choices_of(*option);
     }
     program.commands.push_back(std::move(command));
   }
@@ -52,12 +54,15 @@ ProgramWords words_of(const CLI::App& app) {
 
 void add_completion(Program& program) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command = program.add("completion", "Print a script that completes commands and flags in a shell.",
-                                  "  source <(trainyard completion bash)      in ~/.bashrc\n"
-                                  "  source <(trainyard completion zsh)       in ~/.zshrc\n"
-                                  "  trainyard completion fish > ~/.config/fish/completions/trainyard.fish\n");
+  CLI::App* command =
+      program.add("completion", "Print a script that completes commands and flags in a shell.",
+                  "  source <(trainyard completion bash)      in ~/.bashrc\n"
+                  "  source <(trainyard completion zsh)       in ~/.zshrc\n"
+                  "  trainyard completion fish > ~/.config/fish/completions/trainyard.fish\n");
   command->group(kOtherCommands);
-  command->add_option("SHELL", *shell, "the shell")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->add_option("SHELL", *shell, "the shell")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command->callback([&program, shell] {
     program.run = [&program, shell] {
       const auto script = completion_script(words_of(program.app), *shell);

@@ -1,10 +1,10 @@
 #include "main/config.h"
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+
+#include <fmt/format.h>
 
 #include "base/strings.h"
 #include "json/yaml.h"
@@ -32,10 +32,15 @@ Error wrong(const std::string& file, std::string_view key, std::string_view want
 }
 
 Result<LogLevel> level_named(const std::string& file, const Json& value) {
-  constexpr std::pair<std::string_view, LogLevel> kLevels[] = {
-      {"debug", LogLevel::Debug}, {"info", LogLevel::Info}, {"warning", LogLevel::Warning}, {"error", LogLevel::Error}, {"off", LogLevel::Off}};
+  constexpr std::pair<std::string_view, LogLevel> kLevels[] = {{"debug", LogLevel::Debug},
+                                                               {"info", LogLevel::Info},
+                                                               {"warning", LogLevel::Warning},
+                                                               {"error", LogLevel::Error},
+                                                               {"off", LogLevel::Off}};
   // YAML 1.1 reads a bare off as false.
-  const std::string name = value.is_string() ? lower(value.get_string()) : value.is_bool() && !value.get_bool() ? "off" : "";
+  const std::string name = value.is_string()                      ? lower(value.get_string())
+                           : value.is_bool() && !value.get_bool() ? "off"
+                                                                  : "";
   for (const auto& [word, level] : kLevels) {
     if (name == word) return level;
   }
@@ -44,16 +49,19 @@ Result<LogLevel> level_named(const std::string& file, const Json& value) {
 
 Result<Config> parse_config(const std::string& text, const std::string& file) {
   auto parsed = parse_yaml(text, {}, DuplicateKeys::Refused);
-  if (!parsed) return error(Reason::BadRequest, fmt::format("{}: {}", file, parsed.error().message));
+  if (!parsed)
+    return error(Reason::BadRequest, fmt::format("{}: {}", file, parsed.error().message));
   Config config;
   if (parsed->empty() || parsed->front().parsed.value.is_null()) return config;
   const Json& tree = parsed->front().parsed.value;
-  if (!tree.is_object()) return error(Reason::BadRequest, fmt::format("{}: a mapping of settings is expected", file));
+  if (!tree.is_object())
+    return error(Reason::BadRequest, fmt::format("{}: a mapping of settings is expected", file));
   for (const auto& member : tree.get_object()) {
     const std::string_view key = member.key();
     const Json& value = member.value();
     if (key == "address") {
-      if (!value.is_string() || value.get_string().empty()) return wrong(file, key, "an address, as 127.0.0.1 is");
+      if (!value.is_string() || value.get_string().empty())
+        return wrong(file, key, "an address, as 127.0.0.1 is");
       config.address = std::string(value.get_string());
     } else if (key == "port") {
       const int64_t port = value.is_int64() ? value.get_int64() : -1;
@@ -62,7 +70,9 @@ Result<Config> parse_config(const std::string& text, const std::string& file) {
     } else if (key == "logLevel") {
       config.log_level = TRY(level_named(file, value));
     } else {
-      return error(Reason::BadRequest, fmt::format("{}: there is no setting {}; known are address, logLevel and port", file, quoted(key)));
+      return error(Reason::BadRequest,
+                   fmt::format("{}: there is no setting {}; known are address, logLevel and port",
+                               file, quoted(key)));
     }
   }
   return config;

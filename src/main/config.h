@@ -16,8 +16,8 @@ struct Config {
   std::optional<LogLevel> log_level;
 };
 
-// <state>/config.yaml, else $XDG_CONFIG_HOME/trainyard/config.yaml, else none. Unknown keys are errors:
-// a misspelt one would else be obeyed in silence.
+// <state>/config.yaml, else $XDG_CONFIG_HOME/trainyard/config.yaml, else none. Unknown keys are
+// errors: a misspelt one would else be obeyed in silence.
 Result<Config> read_config(const StateFolder& folder);
 
 }  // namespace yard

@@ -1,12 +1,12 @@
 #include "cli/info.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "base/strings.h"
 #include "main/connect.h"
@@ -14,7 +14,8 @@
 namespace yard {
 namespace {
 
-// How long a process has run, by the kernel's own account: /proc/PID/stat's start against /proc/uptime.
+// How long a process has run, by the kernel's own account: /proc/PID/stat's start against
+// /proc/uptime.
 std::optional<Duration> uptime_of(int pid) {
   std::ifstream stat(fmt::format("/proc/{}/stat", pid)), uptime("/proc/uptime");
   std::string line;
@@ -24,12 +25,14 @@ std::optional<Duration> uptime_of(int pid) {
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(line.substr(name_end + 1));
   std::string field;
-  for (int i = 3; i <= 22 && fields >> field; ++i) {  // proc(5) counts from 1; the name was the second
+  for (int i = 3; i <= 22 && fields >> field;
+       ++i) {  // proc(5) counts from 1; the name was the second
   }
   const auto started_ticks = parse_int64(field);
   const long ticks = sysconf(_SC_CLK_TCK);
   if (!started_ticks || ticks <= 0) return std::nullopt;
-  const double seconds = since_boot - static_cast<double>(*started_ticks) / static_cast<double>(ticks);
+  const double seconds =
+      since_boot - static_cast<double>(*started_ticks) / static_cast<double>(ticks);
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
@@ -71,7 +74,8 @@ int show_info(const StateFolder& folder) {
       facts.metrics = metrics->body;
       code = kOk;
     } else {
-      facts.degradations.push_back(metrics ? fmt::format("/metrics answers {}", metrics->status) : metrics.error().message);
+      facts.degradations.push_back(metrics ? fmt::format("/metrics answers {}", metrics->status)
+                                           : metrics.error().message);
     }
   }
   std::cout << info_text(facts, terminal.colour) << std::flush;
@@ -81,8 +85,9 @@ int show_info(const StateFolder& folder) {
 }  // namespace
 
 void add_info(Program& program) {
-  CLI::App* command = program.add("info", "Tell about the control plane: version, address, memory, what is stored.",
-                                  "  trainyard info\n  trainyard info --state ./state\n");
+  CLI::App* command =
+      program.add("info", "Tell about the control plane: version, address, memory, what is stored.",
+                  "  trainyard info\n  trainyard info --state ./state\n");
   command->group(kServerCommands);
   command->callback([&program] {
     program.run = [&program] {

@@ -1,16 +1,16 @@
 #include "cli/kubeconfig.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "base/strings.h"
 #include "json/yaml.h"
@@ -22,11 +22,12 @@ namespace {
 namespace fs = std::filesystem;
 
 Error cannot(std::string_view what, const fs::path& path) {
-  return error(Reason::InternalError, fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(errno)));
+  return error(Reason::InternalError,
+               fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(errno)));
 }
 
-// The file kubectl would write: the first of $KUBECONFIG, else ~/.kube/config. Links are followed, so
-// that a link into a folder of dotfiles stays one.
+// The file kubectl would write: the first of $KUBECONFIG, else ~/.kube/config. Links are followed,
+// so that a link into a folder of dotfiles stays one.
 Result<fs::path> kubectl_file() {
   const char* listed = std::getenv("KUBECONFIG");
   if (listed != nullptr) {
@@ -35,14 +36,18 @@ Result<fs::path> kubectl_file() {
     }
   }
   const char* home = std::getenv("HOME");
-  if (home == nullptr || *home == '\0') return error(Reason::BadRequest, "HOME is not set; name the file with KUBECONFIG=FILE");
+  if (home == nullptr || *home == '\0')
+    return error(Reason::BadRequest, "HOME is not set; name the file with KUBECONFIG=FILE");
   return fs::weakly_canonical(fs::path(home) / ".kube" / "config");
 }
 
 Result<Json> parse_one(const std::string& text, const std::string& file) {
   auto parsed = parse_yaml(text);
-  if (!parsed) return error(Reason::BadRequest, fmt::format("{}: {}", file, parsed.error().message));
-  if (parsed->size() > 1) return error(Reason::BadRequest, fmt::format("{} holds several documents; a kubeconfig is one", file));
+  if (!parsed)
+    return error(Reason::BadRequest, fmt::format("{}: {}", file, parsed.error().message));
+  if (parsed->size() > 1)
+    return error(Reason::BadRequest,
+                 fmt::format("{} holds several documents; a kubeconfig is one", file));
   return parsed->empty() ? Json() : std::move(parsed->front().parsed.value);
 }
 
@@ -67,10 +72,12 @@ Result<void> write_whole(const fs::path& path, const std::string& content) {
   return failed;
 }
 
-Result<std::string> merge_into(const fs::path& path, const StateFolder& folder, const std::string& own) {
+Result<std::string> merge_into(const fs::path& path, const StateFolder& folder,
+                               const std::string& own) {
   std::error_code failed;
   if (fs::equivalent(path, folder.kubeconfig(), failed)) {
-    return fmt::format("{} is Trainyard's own kubeconfig already; nothing to merge\n", path.string());
+    return fmt::format("{} is Trainyard's own kubeconfig already; nothing to merge\n",
+                       path.string());
   }
   const Json ours = TRY(parse_one(own, folder.kubeconfig()));
   std::string before;
@@ -84,20 +91,28 @@ Result<std::string> merge_into(const fs::path& path, const StateFolder& folder, 
   }
   const Json existing = TRY(parse_one(before, path.string()));
   auto merged = merged_kubeconfig(existing, ours);
-  if (!merged) return error(merged.error().reason, fmt::format("{}: {}", path.string(), merged.error().message));
-  if (!merged->is_changed) return fmt::format("{} has the context trainyard already, and uses it\n", path.string());
+  if (!merged)
+    return error(merged.error().reason,
+                 fmt::format("{}: {}", path.string(), merged.error().message));
+  if (!merged->is_changed)
+    return fmt::format("{} has the context trainyard already, and uses it\n", path.string());
   fs::create_directories(path.parent_path(), failed);
-  if (failed) return error(Reason::InternalError, fmt::format("cannot make {}: {}", path.parent_path().string(), failed.message()));
+  if (failed)
+    return error(Reason::InternalError,
+                 fmt::format("cannot make {}: {}", path.parent_path().string(), failed.message()));
   const fs::path backup = path.string() + ".bak";
   const bool makes_backup = existed && !before.empty() && !fs::exists(backup, failed);
   if (makes_backup) TRY(write_whole(backup, before));
   TRY(write_whole(path, to_yaml(merged->config)));
-  std::string said = fmt::format("{} the cluster, user and context trainyard in {}\n", merged->is_replaced ? "renewed" : "added", path.string());
+  std::string said = fmt::format("{} the cluster, user and context trainyard in {}\n",
+                                 merged->is_replaced ? "renewed" : "added", path.string());
   if (makes_backup) said += fmt::format("kept the file as it was in {}\n", backup.string());
   if (merged->previous_context.empty() || merged->previous_context == "trainyard") {
     said += "the current context is trainyard\n";
   } else {
-    said += fmt::format("the current context is trainyard; go back with `kubectl config use-context {}`\n", merged->previous_context);
+    said += fmt::format(
+        "the current context is trainyard; go back with `kubectl config use-context {}`\n",
+        merged->previous_context);
   }
   return said;
 }
@@ -109,7 +124,9 @@ struct KubeconfigOptions {
 
 int show_kubeconfig(const StateFolder& folder, const KubeconfigOptions& options) {
   const auto content = folder.read("kubeconfig");
-  if (!content) return print_error(fmt::format("there is no kubeconfig in {} yet; `trainyard up` makes it", folder.path()));
+  if (!content)
+    return print_error(
+        fmt::format("there is no kubeconfig in {} yet; `trainyard up` makes it", folder.path()));
   if (options.merge) {
     auto path = kubectl_file();
     auto said = path ? merge_into(*path, folder, *content) : Result<std::string>(path.error());
@@ -125,13 +142,18 @@ int show_kubeconfig(const StateFolder& folder, const KubeconfigOptions& options)
 
 void add_kubeconfig(Program& program) {
   auto options = std::make_shared<KubeconfigOptions>();
-  CLI::App* command = program.add("kubeconfig", "Print the administrator's kubeconfig, or add it to yours.",
-                                  "  export KUBECONFIG=$(trainyard kubeconfig --path)\n"
-                                  "  trainyard kubeconfig --merge          into $KUBECONFIG or ~/.kube/config, as context trainyard\n"
-                                  "  trainyard kubeconfig > my.kubeconfig\n");
+  CLI::App* command =
+      program.add("kubeconfig", "Print the administrator's kubeconfig, or add it to yours.",
+                  "  export KUBECONFIG=$(trainyard kubeconfig --path)\n"
+                  "  trainyard kubeconfig --merge          into $KUBECONFIG or ~/.kube/config, as "
+                  "context trainyard\n"
+                  "  trainyard kubeconfig > my.kubeconfig\n");
   command->group(kServerCommands);
   CLI::Option* path = command->add_flag("--path", options->path_only, "print where it is instead");
-  command->add_flag("--merge", options->merge, "add it to the kubeconfig kubectl uses; the rest of that file stays")->excludes(path);
+  command
+      ->add_flag("--merge", options->merge,
+                 "add it to the kubeconfig kubectl uses; the rest of that file stays")
+      ->excludes(path);
   command->callback([&program, options] {
     program.run = [&program, options] {
       auto folder = program.folder();

@@ -13,6 +13,7 @@
 #include "apiserver/server.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "controllers/batch/job_controller.h"
 #include "controllers/lifecycle/bootstrap.h"
 #include "controllers/lifecycle/definitions.h"
 #include "controllers/lifecycle/event_expiry.h"
@@ -74,12 +75,13 @@ std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Sta
 // Everything that acts on its own. They begin once the first objects are there.
 struct Controllers {
   Controllers(Loop& loop, Client& client, const ClusterIdentity& identity)
-      : contents(client, identity), garbage_collector(loop, client), namespaces(loop, client), event_expiry(loop, client), definitions(client, loop) {}
+      : contents(client, identity), garbage_collector(loop, client), namespaces(loop, client), event_expiry(loop, client), definitions(client, loop), jobs(loop, client) {}
   NamespaceContents contents;
   GarbageCollector garbage_collector;
   NamespaceTermination namespaces;
   EventExpiry event_expiry;
   Definitions definitions;
+  JobController jobs;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "base/strings.h"
 #include "main/commands.h"
+#include "main/config.h"
 #include "main/serve.h"
 
 namespace yard {
@@ -95,6 +96,8 @@ int start_server(const StateFolder& folder, const StartOptions& options) {
     return print_error(running + " on another port; `trainyard restart --port " + std::to_string(options.port) + "` moves it");
   }
   if (auto made = folder.make(); !made) return print_error(made.error().message);
+  // The server reads it too; here its errors keep their line and caret, which do not fit the one line below.
+  if (auto config = read_config(folder); !config) return print_error(config.error().message);
   int ready[2];
   if (pipe(ready) != 0) return print_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
   fcntl(ready[0], F_SETFD, FD_CLOEXEC);

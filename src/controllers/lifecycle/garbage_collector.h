@@ -1,7 +1,7 @@
 #pragma once
-// Owner garbage collection: what has lost all its owners goes, owners that go in the foreground wait for what blocks
-// them, and orphans are let go (kubernetes-core E1). Driven by events; one sweep in slices at the start finds what
-// happened while nobody looked.
+// Owner garbage collection: what has lost all its owners goes, owners that go in the foreground
+// wait for what blocks them, and orphans are let go (kubernetes-core E1). Driven by events; one
+// sweep in slices at the start finds what happened while nobody looked.
 
 #include <set>
 #include <string>

@@ -21,15 +21,17 @@ const char* verb_text(ClientWrite::Verb verb) {
   return "";
 }
 
-// What was to go is gone: as good as done.
-bool is_fine(const ClientWrite& asked, const Error& why) {
-  return asked.verb == ClientWrite::Verb::Delete && why.reason == Reason::NotFound;
+// The world moved on while the plan was made. A NotFound may even come before reads show the
+// removal, so that also a delete that finds nothing is looked at again, and not at once.
+bool is_expected(const Error& why) {
+  return why.reason == Reason::Conflict || why.reason == Reason::NotFound;
 }
 
 }  // namespace
 
 std::string to_text(const ClientWrite& write) {
-  std::string text = fmt::format("{} {}", verb_text(write.verb), to_text(ObjectKey{write.resource, write.ns, write.name}));
+  std::string text = fmt::format("{} {}", verb_text(write.verb),
+                                 to_text(ObjectKey{write.resource, write.ns, write.name}));
   if (write.verb == ClientWrite::Verb::MergePatch) text += " " + to_text(write.object);
   if (write.verb == ClientWrite::Verb::Delete) {
     const std::string_view policy = text_at(write.object, {"propagationPolicy"});
@@ -44,6 +46,8 @@ std::string to_text(const Plan& plan) {
   for (const ClientWrite& write : plan.writes)
     add_line(to_text(write));
   if (plan.last) add_line(to_text(*plan.last));
+  for (const EventNote& note : plan.events)
+    add_line(fmt::format("event {}: {}", note.reason, note.message));
   if (plan.requeue_after) {
     add_line("again after " + human_duration(*plan.requeue_after));
   }
@@ -55,12 +59,16 @@ struct Controller::Pass {
   ObjectKey key;
   std::optional<ClientWrite> last;
   std::optional<Duration> requeue_after;
+  std::vector<EventNote> events;
   size_t waits_for = 0;
   bool failed = false;
 };
 
 Controller::Controller(Loop& loop, Client& client, ControllerSetup setup)
-    : loop_(loop), client_(client), setup_(std::move(setup)), queue_(loop, setup_.limits, [this] { wake(); }) {}
+    : loop_(loop),
+      client_(client),
+      setup_(std::move(setup)),
+      queue_(loop, setup_.limits, [this] { wake(); }) {}
 
 Controller::~Controller() = default;
 
@@ -89,7 +97,7 @@ void Controller::run_turn() {
 void Controller::run_next(const ObjectKey& key) {
   Plan plan = setup_.plan(key);
   if (!plan.is_nothing()) log_debug("{}: {}: {}", setup_.name, to_text(key), to_text(plan));
-  const auto pass = std::make_shared<Pass>(Pass{key, std::move(plan.last), plan.requeue_after, plan.writes.size()});
+  const auto pass = std::make_shared<Pass>(Pass{key, std::move(plan.last), plan.requeue_after, std::move(plan.events), plan.writes.size()});
   ++in_work_;
   for (ClientWrite& write : plan.writes)
     submit(pass, std::move(write));
@@ -109,10 +117,11 @@ void Controller::submit(const std::shared_ptr<Pass>& pass, ClientWrite write) {
 
 void Controller::answered(const std::shared_ptr<Pass>& pass, const ClientWrite& asked,
                           const Result<ObjectPtr>& answer) {
-  if (!answer && !is_fine(asked, answer.error())) {
+  if (setup_.heard) setup_.heard(pass->key, asked, answer);
+  if (!answer) {
     pass->failed = true;
-    const LogLevel level = answer.error().reason == Reason::Conflict ? LogLevel::Debug : LogLevel::Warning;
-    log_at(level, "{}: {}: {}", setup_.name, to_text(asked), answer.error().message);
+    log_at(is_expected(answer.error()) ? LogLevel::Debug : LogLevel::Warning, "{}: {}: {}",
+           setup_.name, to_text(asked), answer.error().message);
   }
   if (--pass->waits_for != 0) return;
   if (pass->failed || !pass->last) return finish(*pass);
@@ -120,9 +129,14 @@ void Controller::answered(const std::shared_ptr<Pass>& pass, const ClientWrite& 
   submit(pass, *std::exchange(pass->last, std::nullopt));
 }
 
-// A Conflict or any other error means: observe again, a little later each time.
+// Any error means: observe again, a little later each time.
 void Controller::finish(const Pass& pass) {
   --in_work_;
+  if (!pass.failed && setup_.tell) {
+    for (const EventNote& note : pass.events)
+      setup_.tell(pass.key, note);
+  }
+  if (setup_.ended) setup_.ended(pass.key, !pass.failed);
   if (pass.failed) {
     queue_.add_rate_limited(pass.key);
   } else {
