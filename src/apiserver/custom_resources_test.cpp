@@ -397,6 +397,26 @@ TEST_F(CustomResourcesTest, AreServedAgainAfterAStart) {
   EXPECT_EQ(yard.call("GET", kWidget).status, 200);
 }
 
+TEST_F(CustomResourcesTest, AnUpdateIsJudgedLikeACreate) {
+  define_widget();
+  Json broken = yard.call("GET", kDefinition).json;
+  broken.at("spec")
+      .at("versions")
+      .get_array()[0]
+      .at("schema")
+      .at("openAPIV3Schema")
+      .get_object()["type"] = "string";
+  EXPECT_EQ(yard.call("PUT", kDefinition, to_text(broken)).status, 422);
+  ASSERT_EQ(yard.call("POST", "/api/v1/namespaces/default/configmaps",
+                      R"({"metadata":{"name":"m"},"data":{"a":"1"}})")
+                .status,
+            201);
+  EXPECT_EQ(yard.call("PUT", "/api/v1/namespaces/default/configmaps/m",
+                      R"({"metadata":{"name":"m"},"data":{"a b":"1"}})")
+                .status,
+            422);
+}
+
 TEST_F(CustomResourcesTest, UnenforcedRulesAreTold) {
   Json definition = yaml(kWidgetDefinition);
   definition.at("spec")

@@ -310,7 +310,9 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
     if (kind.validate_status_update) std::ranges::move(kind.validate_status_update(next, live_tree), std::back_inserter(errors));
   } else if (context.subresource.empty() || context.subresource == "scale") {
     if (kind.validate_update) std::ranges::move(kind.validate_update(next, live_tree), std::back_inserter(errors));
-    else if (kind.validate) std::ranges::move(kind.validate(next), std::back_inserter(errors));
+    // What changed must be right as well as allowed to change. Custom kinds judge both at once, since they ratchet.
+    const bool judged = kind.validate_update && (kind.custom || !errors.empty() || same_content(next, live_tree, true));
+    if (kind.validate && !judged) std::ranges::move(kind.validate(next), std::back_inserter(errors));
   }
   if (!errors.empty()) return invalid_object(kind.group, kind.kind, context.name, errors);
   if (context.subresource.empty()) add_object_warnings(kind, next, warnings);

@@ -34,8 +34,8 @@ def widget_definition(group):
                      "names": {"kind": "Widget", "plural": "widgets", "shortNames": ["wi"]}, "versions": [version]}}
 
 
-def widget(group, name="w", **spec):
-    return {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": name}, "spec": {"name": "n", **spec}}
+def widget(group, called="w", **spec):
+    return {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": called}, "spec": {"name": "n", **spec}}
 
 
 @pytest.fixture
@@ -70,9 +70,9 @@ def test_applied_printed_and_changed(kubectl, group):
     assert rows[0].split() == ["NAME", "CALLED", "REPLICAS", "AGE"]
     assert rows[1].split()[:3] == ["w", "n", "1"]
     assert "MODE" in kubectl("get", resource(group), "-o", "wide").out
-    out = kubectl("apply", "-f", "-", stdin=[widget(group, ports=[{"p": 1}, {"p": 2}], mode="a")]).out
-    assert out.endswith("configured\n")
-    assert kubectl("apply", "-f", "-", stdin=[widget(group, ports=[{"p": 1}, {"p": 2}], mode="a")]).out.endswith("unchanged\n")
+    changed = widget(group, ports=[{"p": 1, "q": "z"}], mode="a")
+    assert kubectl("apply", "-f", "-", stdin=[changed]).out.endswith("configured\n")
+    assert kubectl("apply", "-f", "-", stdin=[changed]).out.endswith("unchanged\n")
     assert kubectl.json("get", resource(group), "w")["metadata"]["generation"] == 2
 
 
@@ -86,7 +86,7 @@ def test_server_side_apply(kubectl, group):
 
 def test_explain(kubectl, group):
     kubectl.needs(29)
-    assert "How it is called." in kubectl("explain", f"{resource(group)}.spec.name").out
+    assert "How it is called." in kubectl("explain", "widgets.spec.name", f"--api-version={group}/v1").out
 
 
 def test_scale(kubectl, group):

@@ -66,7 +66,7 @@ void check_stored_versions(FieldErrors& errors, const Json& object, const Json& 
 }
 
 FieldErrors validate_update(const Json& object, const Json& live) {
-  FieldErrors errors = validate_definition(object);
+  FieldErrors errors;
   const FieldPath spec("spec");
   auto keep = [&](const FieldPath& path, std::initializer_list<std::string_view> at) {
     check_immutable(errors, path, find_path(object, at), find_path(live, at));

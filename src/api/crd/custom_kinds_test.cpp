@@ -25,12 +25,12 @@ spec:
   - name: v1
     served: true
     storage: true
-    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {color: {type: string, default: red}, n: {type: integer}}}}}}
-    subresources: {status: {}, scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
-    selectableFields: [{jsonPath: .spec.color}, {jsonPath: .spec.n}]
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {color: {type: string, default: red}, size: {type: integer}}}}}}
+    subresources: {status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.size}}
+    selectableFields: [{jsonPath: .spec.color}, {jsonPath: .spec.size}]
     additionalPrinterColumns:
     - {name: Color, type: string, jsonPath: .spec.color}
-    - {name: N, type: integer, jsonPath: .spec.n, priority: 1}
+    - {name: Size, type: integer, jsonPath: .spec.size, priority: 1}
     - {name: Since, type: date, jsonPath: .metadata.creationTimestamp}
     - {name: All, type: string, jsonPath: .spec}
     - {name: Wrong, type: boolean, jsonPath: .spec.color}
@@ -51,7 +51,7 @@ TEST(KindsOfDefinition, OneForEachServedVersionTheStableFirst) {
               !v1.allows_unconditional_update);
   EXPECT_TRUE(v1.has_status());
   EXPECT_EQ(v1.subresource("scale")->kind, "Scale");
-  EXPECT_EQ(v1.scale->spec_replicas, ".spec.n");
+  EXPECT_EQ(v1.scale->spec_replicas, ".spec.size");
   EXPECT_FALSE(v1.from_stored);
   EXPECT_TRUE(beta.from_stored);
   EXPECT_EQ(beta.deprecation_warning, "ex.io/v1beta1 Widget is deprecated");
@@ -66,11 +66,11 @@ TEST(KindsOfDefinition, OneForEachServedVersionTheStableFirst) {
 TEST(KindsOfDefinition, PrintsItsColumns) {
   const KindPtr kind = kinds_of_definition(widgets())[0];
   const Json object = yaml(
-      "{metadata: {name: a, creationTimestamp: '2026-01-01T00:00:00Z'}, spec: {color: blue, n: "
+      "{metadata: {name: a, creationTimestamp: '2026-01-01T00:00:00Z'}, spec: {color: blue, size: "
       "3}}");
   std::string row;
   append_rendered_cells(row, kind->cells(object), *parse_rfc3339("2026-01-01T00:01:00Z"));
-  EXPECT_EQ(row, R"(["a","blue",3,"60s","{\"color\":\"blue\",\"n\":3}",null])");
+  EXPECT_EQ(row, R"(["a","blue",3,"60s","{\"color\":\"blue\",\"size\":3}",null])");
   EXPECT_EQ(kind->columns[2].priority, 1);
   row.clear();
   append_rendered_cells(row, kind->cells(yaml("{metadata: {name: a}}")), Time());
@@ -79,8 +79,8 @@ TEST(KindsOfDefinition, PrintsItsColumns) {
 
 TEST(KindsOfDefinition, SelectsByItsFields) {
   const KindPtr kind = kinds_of_definition(widgets())[0];
-  EXPECT_EQ(join(kind->selectable_fields, ","), "spec.color,spec.n");
-  EXPECT_EQ(join(kind->field_values(yaml("{spec: {color: blue, n: 3}}")), ","), "blue,3");
+  EXPECT_EQ(join(kind->selectable_fields, ","), "spec.color,spec.size");
+  EXPECT_EQ(join(kind->field_values(yaml("{spec: {color: blue, size: 3}}")), ","), "blue,3");
   EXPECT_EQ(join(kind->field_values(yaml("{}")), ","), ",");
 }
 

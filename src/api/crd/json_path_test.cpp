@@ -18,7 +18,7 @@ class JsonPathTest : public testing::TestWithParam<Row> {};
 TEST_P(JsonPathTest, Finds) {
   const Json object = yaml(R"(
 metadata: {name: w, annotations: {a.b/c: dotted}}
-spec: {x: 1, list: [{n: a, v: 1}, {n: b, v: 2}, {n: c}]}
+spec: {x: 1, list: [{id: a, v: 1}, {id: b, v: 2}, {id: c}]}
 status:
   conditions: [{type: Ready, status: "True"}, {type: "odd]one", status: Odd}]
 )");
@@ -35,12 +35,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Row{"a member", ".spec.x", "[1]"}, Row{"nothing there", ".spec.y.z", "[]"},
                     Row{"a quoted member", ".metadata.annotations['a.b/c']", R"(["dotted"])"},
                     Row{"an escaped dot", R"(.metadata.annotations.a\.b/c)", R"(["dotted"])"},
-                    Row{"a position", ".spec.list[1].n", R"(["b"])"},
-                    Row{"a position beyond", ".spec.list[9].n", "[]"},
-                    Row{"from the end", ".spec.list[-1:].n", R"(["c"])"},
-                    Row{"the last by position", ".spec.list[-1].n", R"(["c"])"},
-                    Row{"a slice", ".spec.list[0:2].n", R"(["a","b"])"},
-                    Row{"a slice with a step", ".spec.list[0:3:2].n", R"(["a","c"])"},
+                    Row{"a position", ".spec.list[1].id", R"(["b"])"},
+                    Row{"a position beyond", ".spec.list[9].id", "[]"},
+                    Row{"from the end", ".spec.list[-1:].id", R"(["c"])"},
+                    Row{"the last by position", ".spec.list[-1].id", R"(["c"])"},
+                    Row{"a slice", ".spec.list[0:2].id", R"(["a","b"])"},
+                    Row{"a slice with a step", ".spec.list[0:3:2].id", R"(["a","c"])"},
                     Row{"all items", ".spec.list[*].v", "[1,2]"},
                     Row{"all members", ".metadata.annotations.*", R"(["dotted"])"},
                     Row{"by comparison", R"(.status.conditions[?(@.type=="Ready")].status)",
@@ -49,9 +49,9 @@ INSTANTIATE_TEST_SUITE_P(
                         ".status.conditions[?(@.type == 'Ready')].status", R"(["True"])"},
                     Row{"a bracket in a text", R"(.status.conditions[?(@.type=="odd]one")].status)",
                         R"(["Odd"])"},
-                    Row{"by number", ".spec.list[?(@.v>1)].n", R"(["b"])"},
-                    Row{"by another number", ".spec.list[?(@.v<=1)].n", R"(["a"])"},
-                    Row{"by presence", ".spec.list[?(@.v)].n", R"(["a","b"])"},
+                    Row{"by number", ".spec.list[?(@.v>1)].id", R"(["b"])"},
+                    Row{"by another number", ".spec.list[?(@.v<=1)].id", R"(["a"])"},
+                    Row{"by presence", ".spec.list[?(@.v)].id", R"(["a","b"])"},
                     Row{"anywhere below", "..v", "[1,2]"}));
 
 TEST(JsonPath, RefusesWhatItCannotRead) {
