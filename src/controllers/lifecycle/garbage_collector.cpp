@@ -49,6 +49,11 @@ bool same_owner(const OwnerRef& left, const OwnerRef& right) {
          left.block_owner_deletion == right.block_owner_deletion;
 }
 
+std::string_view group_of(std::string_view api_version) {
+  const size_t slash = api_version.find('/');
+  return slash == std::string_view::npos ? "" : api_version.substr(0, slash);
+}
+
 Resource resource_of(const OwnerRef& owner) {
   return {std::string(owner.api_version), std::string(owner.kind)};
 }
@@ -119,7 +124,7 @@ OwnerWorld GarbageCollector::observe_owner(const ObjectKey& key, const Object& o
       std::ranges::find(world.finalizers, kForegroundFinalizer) == world.finalizers.end())
     return world;
   for (const Client::Dependent& dependent : client_.dependents(object.uid())) {
-    if (blocks(*dependent.object, object, key.resource.kind)) ++world.blocking_dependents;
+    if (blocks(*dependent.object, object, key.resource)) ++world.blocking_dependents;
     if (!orphans || world.dependents.size() >= kMostOrphansPerPass) continue;
     const Json its_metadata = metadata_of(*dependent.object);
     world.dependents.push_back({key_of(dependent.resource, *dependent.object),
@@ -143,39 +148,41 @@ OwnerState GarbageCollector::state_of(const OwnerRef& owner, std::string_view de
 }
 
 // A reference that names another kind, name or namespace than this owner's does not lead to it,
-// whatever its uid says; that dependent goes as one without an owner.
+// whatever its uid says; its dependent is judged by what it does lead to.
 bool GarbageCollector::blocks(const Object& dependent, const Object& owner,
-                              std::string_view owner_kind) const {
+                              const Resource& owner_resource) const {
   if (!owner.ns().empty() && owner.ns() != dependent.ns()) return false;
   return std::ranges::any_of(dependent.owners(), [&](const OwnerRef& reference) {
     return reference.block_owner_deletion && reference.uid == owner.uid() &&
-           reference.name == owner.name() && reference.kind == owner_kind;
+           reference.name == owner.name() && reference.kind == owner_resource.kind &&
+           group_of(reference.api_version) == group_of(owner_resource.api_version) &&
+           client_.served(resource_of(reference)).has_value();
   });
 }
 
 bool GarbageCollector::waits_in_circle(const ObjectKey& key, const Object& object) const {
   struct Waiting {
-    std::string kind;
+    Resource resource;
     ObjectPtr object;
   };
   std::deque<Waiting> left;
   std::unordered_set<std::string> seen;
-  const auto follow = [&](const Object& owner, const std::string& kind) {
+  const auto follow = [&](const Object& owner, const Resource& resource) {
     for (Client::Dependent& dependent : client_.dependents(owner.uid())) {
-      if (!blocks(*dependent.object, owner, kind) || !waits_for_dependents(*dependent.object))
+      if (!blocks(*dependent.object, owner, resource) || !waits_for_dependents(*dependent.object))
         continue;
       if (dependent.object->uid() == object.uid()) return true;
       if (seen.size() < kMostInCircle && seen.emplace(dependent.object->uid()).second) {
-        left.push_back({std::move(dependent.resource.kind), std::move(dependent.object)});
+        left.push_back({std::move(dependent.resource), std::move(dependent.object)});
       }
     }
     return false;
   };
-  if (follow(object, key.resource.kind)) return true;
+  if (follow(object, key.resource)) return true;
   while (!left.empty()) {
     const Waiting next = std::move(left.front());
     left.pop_front();
-    if (follow(*next.object, next.kind)) return true;
+    if (follow(*next.object, next.resource)) return true;
   }
   return false;
 }

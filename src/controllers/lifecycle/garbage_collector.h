@@ -26,7 +26,7 @@ class GarbageCollector {
   DependentWorld observe_dependent(const ObjectKey& key, const Object& object) const;
   OwnerWorld observe_owner(const ObjectKey& key, const Object& object) const;
   OwnerState state_of(const OwnerRef& owner, std::string_view dependent_ns) const;
-  bool blocks(const Object& dependent, const Object& owner, std::string_view owner_kind) const;
+  bool blocks(const Object& dependent, const Object& owner, const Resource& owner_resource) const;
   bool waits_in_circle(const ObjectKey& key, const Object& object) const;
 
   void hear(const ObjectEvent& event);

@@ -100,6 +100,18 @@ TEST_F(GarbageCollectorTest, InTheForegroundADependentThatDoesNotBlockIsNotWaite
   EXPECT_TRUE(is_being_deleted(get(map("slow"))));
 }
 
+TEST_F(GarbageCollectorTest, AReferenceThatLeadsElsewhereBlocksNobody) {
+  const std::string a = make("a");
+  make("m",
+       owned_by(fmt::format(R"({{"apiVersion":"a.io/v1","kind":"ConfigMap","name":"a","uid":"{}",)"
+                            R"("blockOwnerDeletion":true}})",
+                            a)));
+  remove(map("a"), "Foreground");
+  settle();
+  EXPECT_FALSE(exists(map("a")));
+  EXPECT_TRUE(exists(map("m"))) << "whether its owner is there nobody can say";
+}
+
 TEST_F(GarbageCollectorTest, ForegroundGoesDownTheWholeTree) {
   const std::string a = make("a"), b = make("b", owned_by(reference("a", a)));
   make("c", owned_by(reference("b", b)) + ",\"finalizers\":[\"a.io/b\"]");
