@@ -15,33 +15,38 @@
 
 namespace yard {
 
-// A folder or file of the host that a container sees at `target`.
+struct LaunchFile {
+  std::string path;  // below the volume
+  std::string content;
+  int mode = 0644;
+};
+
+// A volume of a pod, made before its first container starts and removed with the pod.
+struct LaunchVolume {
+  enum class Type { Empty, Memory, Files, HostPath };
+  std::string name;
+  Type type = Type::Empty;
+  uint64_t bytes = 0;              // of Memory; 0: the kernel's own bound
+  std::vector<LaunchFile> files;   // of Files, published as ..data links so that they can change in one step
+  std::string path, path_type;     // of HostPath: Directory, FileOrCreate ...
+  std::optional<int64_t> group;    // fsGroup
+};
+
+// A volume that a container sees at `target`.
 struct LaunchMount {
-  std::string source;
+  std::string volume;
   std::string target;
-  std::string sub_path;  // below source, made where missing; never leads out of it
+  std::string sub_path;  // below the volume, made where missing; never leads out of it
   bool read_only = false;
-  bool recursive = false;  // with what is mounted below (hostPath)
-};
-
-// One v1 control group: its folder and the limits written into it, file and text.
-struct LaunchCgroup {
-  std::string folder;
-  std::vector<std::pair<std::string, std::string>> limits;
-};
-
-// A tmpfs that lives as long as the pod (emptyDir in memory, /dev/shm).
-struct LaunchMemory {
-  std::string folder;
-  uint64_t bytes = 0;
 };
 
 // What a pod's shim is told once.
 struct PodLaunch {
   std::string uid, ns, name;
   std::string hostname;
-  std::string log_folder;  // <container>/<run>.log below it
-  std::vector<LaunchMemory> memory;
+  std::vector<LaunchVolume> volumes;
+  std::string hosts;                  // the text of /etc/hosts
+  uint64_t shared_memory_bytes = 0;   // of /dev/shm; 0: half of the machine's memory
 };
 
 // What one run of one container is told.
@@ -51,11 +56,12 @@ struct ContainerLaunch {
   std::vector<std::string> argv;
   std::vector<std::string> env;  // NAME=value
   std::string working_folder;    // made where missing
-  bool private_root = true;      // false: the host's own filesystem, for privileged containers
   bool read_only_root = false;
-  std::vector<std::string> host_folders;  // read-only in the private root
   std::vector<LaunchMount> mounts;
-  std::vector<LaunchCgroup> cgroups;
+  std::string message_path;       // terminationMessagePath; "": none
+  bool message_from_log = false;  // FallbackToLogsOnError
+  std::optional<int64_t> memory_limit_bytes, cpu_limit_milli, processes_limit;
+  int64_t cpu_request_milli = 0;
   int64_t uid = 0, gid = 0;
   std::vector<int64_t> groups;
   uint64_t capabilities = 0;  // a mask; bounds what root in the container can do
@@ -68,6 +74,7 @@ struct ContainerExit {
   bool out_of_memory = false;
   bool lost = false;  // the shim died: nobody knows how the run ended
   Time at{};
+  std::string message;  // what the container left at its terminationMessagePath
 };
 
 struct ContainerRun {
@@ -98,7 +105,7 @@ class PodRuntime {
  public:
   virtual ~PodRuntime() = default;
 
-  // Called with a pod's uid whenever its record has changed.
+  // Called with a pod's uid whenever its record has changed; there may be several.
   virtual void on_change(std::function<void(const std::string& uid)> callback) = 0;
   // Finds the pods of earlier servers, then calls `done`. Once, before anything is started.
   virtual void recover(std::function<void()> done) = 0;
