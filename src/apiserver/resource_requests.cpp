@@ -62,6 +62,7 @@ void ApiServer::resource_request(const ExchangePtr& exchange, ResourcePath path)
     const Subresource* sub = kind.subresource(at.subresource);
     if (sub == nullptr || !at.rest.empty()) return exchange->fail(no_such_resource_error());
     if (!contains(sub->verbs, subresource_verb(method))) return exchange->fail(method_not_allowed_error());
+    if (at.subresource == "log") return read_pod_log(exchange);
     return method == "GET" ? read_one(exchange) : write(exchange);
   }
   const bool named = !at.name.empty();

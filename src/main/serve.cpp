@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "apiserver/custom_resources.h"
@@ -23,6 +24,11 @@
 #include "main/credentials.h"
 #include "net/loop.h"
 #include "net/server.h"
+#include "node/agent.h"
+#include "node/pod_logs.h"
+#include "node/real_pod_runtime.h"
+#include "node/shim_program.h"
+#include "scheduler/scheduler.h"
 #include "store/sqlite_log.h"
 #include "store/store.h"
 
@@ -130,6 +136,16 @@ int serve(StateFolder folder, const ServeOptions& given) {
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
   CustomResources custom_resources(*loop, store, api);
   std::unique_ptr<Controllers> controllers;
+  const std::string state = std::filesystem::absolute(folder.path()).lexically_normal().string();
+  auto shim = install_shim(state);
+  if (!shim) return fail(options, shim.error());
+  RealPodRuntime runtime(*loop, state, *shim);
+  PodLogs pod_logs(client, *loop, runtime);
+  api.set_pod_streams(&pod_logs);
+  NodeOptions node = options.node;
+  node.api_port = *port;
+  std::unique_ptr<Agent> agent;
+  std::unique_ptr<Scheduler> scheduler;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
   loop->post([&] {
@@ -140,6 +156,9 @@ int serve(StateFolder folder, const ServeOptions& given) {
         return;
       }
       controllers = std::make_unique<Controllers>(*loop, client, identity);
+      scheduler = std::make_unique<Scheduler>(client, *loop);
+      agent = std::make_unique<Agent>(client, *loop, runtime, node, read_machine(state));
+      agent->start();
       api.set_ready(true);
       http->start();
       log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
@@ -151,6 +170,8 @@ int serve(StateFolder folder, const ServeOptions& given) {
 
   api.shut_down();
   http->stop();
+  agent.reset();  // pods run on
+  scheduler.reset();
   controllers.reset();
   folder.remove(kPidFile);
   folder.remove("api.sock");

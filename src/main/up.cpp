@@ -17,12 +17,14 @@
 #include "main/commands.h"
 #include "main/config.h"
 #include "main/serve.h"
+#include "node/end_pods.h"
 
 namespace yard {
 namespace {
 
 constexpr int kStartTimeoutMs = 30'000;
 constexpr int kStopTimeoutMs = 15'000;
+constexpr int kPodGraceMs = 10'000;
 
 // The child's side: a session of its own, output to the log, then our own binary as `serve`.
 [[noreturn]] void become_server(const StateFolder& folder, const StartOptions& options, int ready_fd) {
@@ -146,12 +148,21 @@ void add_up(Program& program) {
 }
 
 void add_down(Program& program) {
-  CLI::App* command = program.add("down", "Stop the control plane; what is stored stays.", "  trainyard down\n");
+  auto keep_pods = std::make_shared<bool>(false);
+  CLI::App* command = program.add("down", "End the pods and stop the control plane; what is stored stays.", "  trainyard down\n  trainyard down --keep-pods\n");
   command->group(kServerCommands);
-  command->callback([&program] {
-    program.run = [&program] {
+  command->add_flag("--keep-pods", *keep_pods, "leave pods running; the next `up` takes them over");
+  command->callback([&program, keep_pods] {
+    program.run = [&program, keep_pods]() -> int {
       auto folder = program.folder();
-      return folder ? stop_server(*folder) : print_error(folder.error().message);
+      if (!folder) return print_error(folder.error().message);
+      const int stopped = stop_server(*folder);
+      if (stopped != kOk || *keep_pods) return stopped;
+      // The server first: it would start again what it sees end.
+      if (const int ended = end_pods(folder->path(), std::chrono::milliseconds(kPodGraceMs)); ended > 0) {
+        std::printf("ended %d pod%s\n", ended, ended == 1 ? "" : "s");
+      }
+      return kOk;
     };
   });
 }
