@@ -17,6 +17,7 @@ const char* verb_text(ClientWrite::Verb verb) {
     case ClientWrite::Verb::Finalize: return "finalize";
     case ClientWrite::Verb::MergePatch: return "patch";
     case ClientWrite::Verb::Delete: return "delete";
+    case ClientWrite::Verb::Bind: return "bind";
   }
   return "";
 }
