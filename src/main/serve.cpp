@@ -12,6 +12,10 @@
 #include "apiserver/server.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "controllers/batch/cron_controller.h"
+#include "controllers/batch/job_controller.h"
+#include "controllers/batch/pod_gc.h"
+#include "controllers/batch/ttl.h"
 #include "controllers/lifecycle/bootstrap.h"
 #include "controllers/lifecycle/event_expiry.h"
 #include "controllers/lifecycle/garbage_collector.h"
@@ -54,6 +58,14 @@ Result<int> listen(HttpServer& server, const StateFolder& folder, const ServeOpt
   }
   return server.listen_tls(options.address, options.port, tls);
 }
+
+struct BatchControllers {
+  BatchControllers(Loop& loop, Client& client) : jobs(loop, client), cron_jobs(loop, client), ttl(loop, client), pod_gc(loop, client) {}
+  JobController jobs;
+  CronController cron_jobs;
+  JobTtl ttl;
+  PodGc pod_gc;
+};
 
 std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Statistics& http) {
   return fmt::format(
@@ -110,6 +122,7 @@ int serve(StateFolder folder, const ServeOptions& options) {
   std::unique_ptr<GarbageCollector> garbage_collector;
   std::unique_ptr<NamespaceTermination> namespaces;
   std::unique_ptr<EventExpiry> event_expiry;
+  std::unique_ptr<BatchControllers> batch;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
   loop->post([&] {
@@ -123,6 +136,7 @@ int serve(StateFolder folder, const ServeOptions& options) {
       garbage_collector = std::make_unique<GarbageCollector>(*loop, client);
       namespaces = std::make_unique<NamespaceTermination>(*loop, client);
       event_expiry = std::make_unique<EventExpiry>(*loop, client);
+      batch = std::make_unique<BatchControllers>(*loop, client);
       api.set_ready(true);
       http->start();
       log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
@@ -134,6 +148,7 @@ int serve(StateFolder folder, const ServeOptions& options) {
 
   api.shut_down();
   http->stop();
+  batch.reset();
   event_expiry.reset();
   namespaces.reset();
   garbage_collector.reset();
