@@ -114,6 +114,12 @@ void DirectClient::submit(ClientWrite write, std::function<void(Result<ObjectPtr
         return plan_patch(context, live, PatchType::MergePatch, {"application/merge-patch+json", to_text(*object)});
       };
       break;
+    case ClientWrite::Verb::Bind:
+      job.context.subresource = "binding";
+      job.plan = [object](const WriteContext& context, const ObjectPtr& live) {
+        return plan_binding(context, live, {"application/json", to_text(*object)});
+      };
+      break;
     case ClientWrite::Verb::Delete:
       job.plan = [object](const WriteContext& context, const ObjectPtr& live) -> Result<Change> {
         const RequestBody body{"application/json", object->is_object() ? to_text(*object) : std::string()};

@@ -73,9 +73,9 @@ void ApiServer::Exchange::plain(int status, std::string text) {
   finish(std::move(response));
 }
 
-std::shared_ptr<HttpStream> ApiServer::Exchange::stream() {
+std::shared_ptr<HttpStream> ApiServer::Exchange::stream(std::string content_type) {
   count(200);
-  Headers headers{{"Content-Type", "application/json"}};
+  Headers headers{{"Content-Type", std::move(content_type)}};
   add_common_headers(headers);
   return responder->stream(200, std::move(headers));
 }

@@ -20,6 +20,8 @@
 
 namespace yard {
 
+class PodStreams;
+
 struct ApiServerOptions {
   std::string server_address = "127.0.0.1:6443";  // as discovery tells clients
   std::string version = "v1.34.0+trainyard";
@@ -52,6 +54,8 @@ class ApiServer {
   // Lines others add to /metrics; called on the loop.
   void add_metrics(std::function<std::string()> source) { metric_sources_.push_back(std::move(source)); }
   void set_ready(bool ready) { ready_ = ready; }
+  // Who answers for the pods of this machine; null: nobody. Before the first request.
+  void set_pod_streams(PodStreams* streams) { pod_streams_ = streams; }
 
  private:
   class Exchange;
@@ -61,10 +65,12 @@ class ApiServer {
   void answer_metrics(const ExchangePtr& exchange);
   void resource_request(const ExchangePtr& exchange, ResourcePath path);
   void read_one(const ExchangePtr& exchange);
+  void read_pod_log(const ExchangePtr& exchange);
   void read_many(const ExchangePtr& exchange, bool watch);
   void write(const ExchangePtr& exchange);
   void delete_many(const ExchangePtr& exchange);
   void run_write(const ExchangePtr& exchange, WriteJob job, Rendering rendering);
+  void answer_scale(const ExchangePtr& exchange, const Json& object, Rendering rendering, int status);
   std::shared_ptr<const Discovery> discovery() const;
   void publish_kinds(std::vector<KindPtr> custom);
 
@@ -78,6 +84,7 @@ class ApiServer {
   RequestMetrics metrics_;
   std::vector<std::function<std::string()>> metric_sources_;
   std::atomic<bool> ready_{false};
+  PodStreams* pod_streams_ = nullptr;
   std::vector<KindPtr> custom_kinds_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Discovery> discovery_;

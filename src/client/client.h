@@ -23,11 +23,11 @@ struct Resource {
 };
 
 struct ClientWrite {
-  enum class Verb { Create, Update, UpdateStatus, Finalize, MergePatch, Delete };
+  enum class Verb { Create, Update, UpdateStatus, Finalize, MergePatch, Delete, Bind };
   Verb verb = Verb::Create;
   Resource resource;
   std::string ns, name;
-  Json object;  // the whole object, the patch, or DeleteOptions
+  Json object;  // the whole object, the patch, DeleteOptions, or the Binding
 };
 
 struct ObjectEvent {

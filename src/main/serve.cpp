@@ -6,8 +6,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 
+#include "apiserver/custom_resources.h"
 #include "apiserver/direct_client.h"
 #include "apiserver/server.h"
 #include "base/log.h"
@@ -17,12 +19,19 @@
 #include "controllers/batch/pod_gc.h"
 #include "controllers/batch/ttl.h"
 #include "controllers/lifecycle/bootstrap.h"
+#include "controllers/lifecycle/definitions.h"
 #include "controllers/lifecycle/event_expiry.h"
 #include "controllers/lifecycle/garbage_collector.h"
 #include "controllers/lifecycle/namespaces.h"
+#include "main/config.h"
 #include "main/credentials.h"
 #include "net/loop.h"
 #include "net/server.h"
+#include "node/agent.h"
+#include "node/pod_logs.h"
+#include "node/real_pod_runtime.h"
+#include "node/shim_program.h"
+#include "scheduler/scheduler.h"
 #include "store/sqlite_log.h"
 #include "store/store.h"
 
@@ -59,14 +68,6 @@ Result<int> listen(HttpServer& server, const StateFolder& folder, const ServeOpt
   return server.listen_tls(options.address, options.port, tls);
 }
 
-struct BatchControllers {
-  BatchControllers(Loop& loop, Client& client) : jobs(loop, client), cron_jobs(loop, client), ttl(loop, client), pod_gc(loop, client) {}
-  JobController jobs;
-  CronController cron_jobs;
-  JobTtl ttl;
-  PodGc pod_gc;
-};
-
 std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Statistics& http) {
   return fmt::format(
       "# TYPE trainyard_loop_tasks_total counter\ntrainyard_loop_tasks_total {}\n"
@@ -80,11 +81,32 @@ std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Sta
       loop.tasks, loop.slow_tasks, loop.queued, http.connections, http.refused, http.bytes_in, http.bytes_out);
 }
 
+// Everything that acts on its own. They begin once the first objects are there.
+struct Controllers {
+  Controllers(Loop& loop, Client& client, const ClusterIdentity& identity)
+      : contents(client, identity), garbage_collector(loop, client), namespaces(loop, client), event_expiry(loop, client), definitions(client, loop), jobs(loop, client), cron_jobs(loop, client), ttl(loop, client), pod_gc(loop, client) {}
+  NamespaceContents contents;
+  GarbageCollector garbage_collector;
+  NamespaceTermination namespaces;
+  EventExpiry event_expiry;
+  Definitions definitions;
+  JobController jobs;
+  CronController cron_jobs;
+  JobTtl ttl;
+  PodGc pod_gc;
+};
+
 }  // namespace
 
-int serve(StateFolder folder, const ServeOptions& options) {
+int serve(StateFolder folder, const ServeOptions& given) {
   signal(SIGPIPE, SIG_IGN);
+  ServeOptions options = given;
   if (auto made = folder.make(); !made) return fail(options, made.error());
+  const auto config = read_config(folder);
+  if (!config) return fail(options, config.error());
+  if (options.address.empty()) options.address = config->address.value_or("127.0.0.1");
+  if (options.port < 0) options.port = config->port.value_or(0);
+  if (config->log_level) set_log_level(*config->log_level);
   auto locked = folder.take_lock();
   if (!locked) return fail(options, locked.error());
   if (!*locked) {
@@ -118,11 +140,18 @@ int serve(StateFolder folder, const ServeOptions& options) {
 
   DirectClient client(store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
-  std::unique_ptr<NamespaceContents> contents;
-  std::unique_ptr<GarbageCollector> garbage_collector;
-  std::unique_ptr<NamespaceTermination> namespaces;
-  std::unique_ptr<EventExpiry> event_expiry;
-  std::unique_ptr<BatchControllers> batch;
+  CustomResources custom_resources(*loop, store, api);
+  std::unique_ptr<Controllers> controllers;
+  const std::string state = std::filesystem::absolute(folder.path()).lexically_normal().string();
+  auto shim = install_shim(state);
+  if (!shim) return fail(options, shim.error());
+  RealPodRuntime runtime(*loop, state, *shim);
+  PodLogs pod_logs(client, *loop, runtime);
+  api.set_pod_streams(&pod_logs);
+  NodeOptions node = options.node;
+  node.api_port = *port;
+  std::unique_ptr<Agent> agent;
+  std::unique_ptr<Scheduler> scheduler;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
   loop->post([&] {
@@ -132,11 +161,10 @@ int serve(StateFolder folder, const ServeOptions& options) {
         loop->stop();
         return;
       }
-      contents = std::make_unique<NamespaceContents>(client, identity);
-      garbage_collector = std::make_unique<GarbageCollector>(*loop, client);
-      namespaces = std::make_unique<NamespaceTermination>(*loop, client);
-      event_expiry = std::make_unique<EventExpiry>(*loop, client);
-      batch = std::make_unique<BatchControllers>(*loop, client);
+      controllers = std::make_unique<Controllers>(*loop, client, identity);
+      scheduler = std::make_unique<Scheduler>(client, *loop);
+      agent = std::make_unique<Agent>(client, *loop, runtime, node, read_machine(state));
+      agent->start();
       api.set_ready(true);
       http->start();
       log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
@@ -148,11 +176,9 @@ int serve(StateFolder folder, const ServeOptions& options) {
 
   api.shut_down();
   http->stop();
-  batch.reset();
-  event_expiry.reset();
-  namespaces.reset();
-  garbage_collector.reset();
-  contents.reset();
+  agent.reset();  // pods run on
+  scheduler.reset();
+  controllers.reset();
   folder.remove(kPidFile);
   folder.remove("api.sock");
   log_info("stopped");

@@ -100,11 +100,17 @@ void EventExpiry::remove_due() {
 }
 
 void EventExpiry::remove(const Name& name, const Object& event) {
-  JsonObject options{{"preconditions", JsonObject{{"uid", event.uid()}, {"resourceVersion", std::to_string(event.revision())}}}};
-  client_.submit({ClientWrite::Verb::Delete, kEvent, name.ns, name.name, std::move(options)}, [name](const Result<ObjectPtr>& removed) {
-    if (removed || removed.error().reason == Reason::NotFound || removed.error().reason == Reason::Conflict) return;
-    log_warning("event {}/{}: not removed: {}", name.ns, name.name, removed.error().message);
-  });
+  JsonObject options{
+      {"preconditions",
+       JsonObject{{"uid", event.uid()}, {"resourceVersion", std::to_string(event.revision())}}}};
+  client_.submit({ClientWrite::Verb::Delete, kEvent, name.ns, name.name, std::move(options)},
+                 [name](const Result<ObjectPtr>& removed) {
+                   if (removed || removed.error().reason == Reason::NotFound ||
+                       removed.error().reason == Reason::Conflict)
+                     return;
+                   log_warning("event {}/{}: not removed: {}", name.ns, name.name,
+                               removed.error().message);
+                 });
 }
 
 }  // namespace yard

@@ -1,5 +1,6 @@
 #pragma once
-// Events go an hour after they were last written (api-machinery 8.1). One timer, armed for the one that is due first.
+// Events go an hour after they were last written (api-machinery 8.1). One timer, armed for the one
+// that is due first.
 
 #include <map>
 #include <set>
@@ -10,8 +11,8 @@
 
 namespace yard {
 
-// When an Event was last written, as far as it tells: what the server noted, or what its writer says unless that
-// lies ahead of `now`.
+// When an Event was last written, as far as it tells: what the server noted, or what its writer
+// says unless that lies ahead of `now`.
 Time last_write(const Json& event, Time now);
 
 class EventExpiry {
@@ -34,7 +35,8 @@ class EventExpiry {
 
   Loop& loop_;
   Client& client_;
-  // Filed under the hour after creation; only when that comes is the Event read to see whether it was written since.
+  // Filed under the hour after creation; only when that comes is the Event read to see whether it
+  // was written since.
   std::map<Name, Time> due_;
   std::set<std::pair<Time, Name>> by_time_;
   Client::Subscription subscription_ = 0;

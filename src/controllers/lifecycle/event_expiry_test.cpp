@@ -1,6 +1,6 @@
 #include "controllers/lifecycle/event_expiry.h"
 
-#include "controllers/lifecycle/lifecycle_testing.h"
+#include "sim/lifecycle_harness.h"
 #include "testing/objects.h"
 
 namespace yard {
@@ -15,13 +15,24 @@ TEST(LastWrite, IsTheLatestTimeThatHasCome) {
   const struct {
     const char *about, *event, *time;
   } cases[] = {
-      {"its creation, when it says no more", "metadata: {creationTimestamp: '2026-01-01T10:00:00Z'}", "2026-01-01T10:00:00Z"},
-      {"the last of the counted", "{metadata: {creationTimestamp: '2026-01-01T10:00:00Z'}, lastTimestamp: '2026-01-01T11:00:00Z'}", "2026-01-01T11:00:00Z"},
-      {"the end of a series", "{metadata: {creationTimestamp: '2026-01-01T10:00:00Z'}, eventTime: '2026-01-01T10:00:01Z', series: {lastObservedTime: '2026-01-01T11:30:00Z'}}",
+      {"its creation, when it says no more",
+       "metadata: {creationTimestamp: '2026-01-01T10:00:00Z'}", "2026-01-01T10:00:00Z"},
+      {"the last of the counted",
+       "{metadata: {creationTimestamp: '2026-01-01T10:00:00Z'}, lastTimestamp: "
+       "'2026-01-01T11:00:00Z'}",
+       "2026-01-01T11:00:00Z"},
+      {"the end of a series",
+       "{metadata: {creationTimestamp: '2026-01-01T10:00:00Z'}, eventTime: '2026-01-01T10:00:01Z', "
+       "series: {lastObservedTime: '2026-01-01T11:30:00Z'}}",
        "2026-01-01T11:30:00Z"},
-      {"what the server noted", "metadata: {creationTimestamp: '2026-01-01T10:00:00Z', managedFields: [{time: '2026-01-01T10:40:00Z'}, {time: '2026-01-01T10:30:00Z'}]}",
+      {"what the server noted",
+       "metadata: {creationTimestamp: '2026-01-01T10:00:00Z', managedFields: [{time: "
+       "'2026-01-01T10:40:00Z'}, {time: '2026-01-01T10:30:00Z'}]}",
        "2026-01-01T10:40:00Z"},
-      {"a time to come is not believed", "{metadata: {creationTimestamp: '2026-01-01T10:00:00Z'}, lastTimestamp: '2099-01-01T00:00:00Z'}", "2026-01-01T10:00:00Z"},
+      {"a time to come is not believed",
+       "{metadata: {creationTimestamp: '2026-01-01T10:00:00Z'}, lastTimestamp: "
+       "'2099-01-01T00:00:00Z'}",
+       "2026-01-01T10:00:00Z"},
   };
   for (const auto& row : cases)
     EXPECT_EQ(rfc3339(last_write(yaml(row.event), now)), row.time) << row.about;
@@ -30,7 +41,10 @@ TEST(LastWrite, IsTheLatestTimeThatHasCome) {
 class EventExpiryTest : public LifecycleTest {
  protected:
   void make_event(const std::string& name) {
-    const Answer made = yard.call("POST", kEvents, fmt::format(R"({{"metadata":{{"name":"{}"}},"involvedObject":{{"namespace":"default"}}}})", name));
+    const Answer made = yard.call(
+        "POST", kEvents,
+        fmt::format(R"({{"metadata":{{"name":"{}"}},"involvedObject":{{"namespace":"default"}}}})",
+                    name));
     EXPECT_EQ(made.status, 201) << made.text;
   }
   size_t events() { return client->list({"v1", "Event"}, "").size(); }

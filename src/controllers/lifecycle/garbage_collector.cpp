@@ -12,10 +12,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr size_t kMostOrphansPerPass = 500;
-constexpr size_t kObjectsPerSlice = 500;   // of the sweep, a turn of the loop
-constexpr size_t kMostInCircle = 10'000;   // objects followed to find a circle of waiting owners
-constexpr Duration kOwnerDelay = 5ms;      // many dependents go at once; their owner is looked at once
-constexpr Duration kServedDelay = 1s;      // from a changed CRD to its kind being served
+constexpr size_t kObjectsPerSlice = 500;  // of the sweep, a turn of the loop
+constexpr size_t kMostInCircle = 10'000;  // objects followed to find a circle of waiting owners
+constexpr Duration kOwnerDelay = 5ms;  // many dependents go at once; their owner is looked at once
+constexpr Duration kServedDelay = 1s;  // from a changed CRD to its kind being served
 constexpr Duration kLongestRetry = 30s;
 
 std::vector<std::string> texts(const JsonArray& list) {
@@ -35,7 +35,8 @@ Json metadata_of(const Object& object) {
 bool has_finalizer(const Object& object, std::string_view finalizer) {
   if (!object.has_finalizers()) return false;
   const Json metadata = metadata_of(object);
-  return std::ranges::any_of(list_at(metadata, {"finalizers"}), [&](const Json& item) { return text_of(item) == finalizer; });
+  return std::ranges::any_of(list_at(metadata, {"finalizers"}),
+                             [&](const Json& item) { return text_of(item) == finalizer; });
 }
 
 bool waits_for_dependents(const Object& object) {
@@ -44,7 +45,13 @@ bool waits_for_dependents(const Object& object) {
 
 bool same_owner(const OwnerRef& left, const OwnerRef& right) {
   return left.uid == right.uid && left.name == right.name && left.kind == right.kind &&
-         left.api_version == right.api_version && left.block_owner_deletion == right.block_owner_deletion;
+         left.api_version == right.api_version &&
+         left.block_owner_deletion == right.block_owner_deletion;
+}
+
+std::string_view group_of(std::string_view api_version) {
+  const size_t slash = api_version.find('/');
+  return slash == std::string_view::npos ? "" : api_version.substr(0, slash);
 }
 
 Resource resource_of(const OwnerRef& owner) {
@@ -82,11 +89,13 @@ Plan GarbageCollector::plan(const ObjectKey& key) {
   }
   if (!object->has_owners()) return {};
   const DependentWorld world = observe_dependent(key, *object);
-  if (std::ranges::find(world.owners, OwnerState::Unresolved) != world.owners.end()) unresolved_.insert(key);
+  if (std::ranges::find(world.owners, OwnerState::Unresolved) != world.owners.end())
+    unresolved_.insert(key);
   return plan_dependent(world);
 }
 
-DependentWorld GarbageCollector::observe_dependent(const ObjectKey& key, const Object& object) const {
+DependentWorld GarbageCollector::observe_dependent(const ObjectKey& key,
+                                                   const Object& object) const {
   const Json metadata = metadata_of(object);
   DependentWorld world{.key = key,
                        .uid = std::string(object.uid()),
@@ -109,16 +118,21 @@ OwnerWorld GarbageCollector::observe_owner(const ObjectKey& key, const Object& o
                    .finalizers = texts(list_at(metadata, {"finalizers"})),
                    .owner_references = list_at(metadata, {"ownerReferences"}),
                    .dependents = {}};
-  const bool orphans = std::ranges::find(world.finalizers, kOrphanFinalizer) != world.finalizers.end();
-  if (!orphans && std::ranges::find(world.finalizers, kForegroundFinalizer) == world.finalizers.end()) return world;
+  const bool orphans =
+      std::ranges::find(world.finalizers, kOrphanFinalizer) != world.finalizers.end();
+  if (!orphans &&
+      std::ranges::find(world.finalizers, kForegroundFinalizer) == world.finalizers.end())
+    return world;
   for (const Client::Dependent& dependent : client_.dependents(object.uid())) {
-    if (blocks(*dependent.object, object, key.resource.kind)) ++world.blocking_dependents;
+    if (blocks(*dependent.object, object, key.resource)) ++world.blocking_dependents;
     if (!orphans || world.dependents.size() >= kMostOrphansPerPass) continue;
     const Json its_metadata = metadata_of(*dependent.object);
-    world.dependents.push_back({key_of(dependent.resource, *dependent.object), std::string(dependent.object->uid()),
-                                dependent.object->revision(), list_at(its_metadata, {"ownerReferences"})});
+    world.dependents.push_back({key_of(dependent.resource, *dependent.object),
+                                std::string(dependent.object->uid()), dependent.object->revision(),
+                                list_at(its_metadata, {"ownerReferences"})});
   }
-  if (!orphans && world.blocking_dependents > 0) world.waits_in_circle = waits_in_circle(key, object);
+  if (!orphans && world.blocking_dependents > 0)
+    world.waits_in_circle = waits_in_circle(key, object);
   return world;
 }
 
@@ -133,38 +147,42 @@ OwnerState GarbageCollector::state_of(const OwnerRef& owner, std::string_view de
   return waits_for_dependents(*found) ? OwnerState::WaitsForDependents : OwnerState::Solid;
 }
 
-// A reference that names another kind, name or namespace than this owner's does not lead to it, whatever its uid says;
-// that dependent goes as one without an owner.
-bool GarbageCollector::blocks(const Object& dependent, const Object& owner, std::string_view owner_kind) const {
+// A reference that names another kind, name or namespace than this owner's does not lead to it,
+// whatever its uid says; its dependent is judged by what it does lead to.
+bool GarbageCollector::blocks(const Object& dependent, const Object& owner,
+                              const Resource& owner_resource) const {
   if (!owner.ns().empty() && owner.ns() != dependent.ns()) return false;
   return std::ranges::any_of(dependent.owners(), [&](const OwnerRef& reference) {
-    return reference.block_owner_deletion && reference.uid == owner.uid() && reference.name == owner.name() &&
-           reference.kind == owner_kind;
+    return reference.block_owner_deletion && reference.uid == owner.uid() &&
+           reference.name == owner.name() && reference.kind == owner_resource.kind &&
+           group_of(reference.api_version) == group_of(owner_resource.api_version) &&
+           client_.served(resource_of(reference)).has_value();
   });
 }
 
 bool GarbageCollector::waits_in_circle(const ObjectKey& key, const Object& object) const {
   struct Waiting {
-    std::string kind;
+    Resource resource;
     ObjectPtr object;
   };
   std::deque<Waiting> left;
   std::unordered_set<std::string> seen;
-  const auto follow = [&](const Object& owner, const std::string& kind) {
+  const auto follow = [&](const Object& owner, const Resource& resource) {
     for (Client::Dependent& dependent : client_.dependents(owner.uid())) {
-      if (!blocks(*dependent.object, owner, kind) || !waits_for_dependents(*dependent.object)) continue;
+      if (!blocks(*dependent.object, owner, resource) || !waits_for_dependents(*dependent.object))
+        continue;
       if (dependent.object->uid() == object.uid()) return true;
       if (seen.size() < kMostInCircle && seen.emplace(dependent.object->uid()).second) {
-        left.push_back({std::move(dependent.resource.kind), std::move(dependent.object)});
+        left.push_back({std::move(dependent.resource), std::move(dependent.object)});
       }
     }
     return false;
   };
-  if (follow(object, key.resource.kind)) return true;
+  if (follow(object, key.resource)) return true;
   while (!left.empty()) {
     const Waiting next = std::move(left.front());
     left.pop_front();
-    if (follow(*next.object, next.kind)) return true;
+    if (follow(*next.object, next.resource)) return true;
   }
   return false;
 }
@@ -187,7 +205,8 @@ void GarbageCollector::hear(const ObjectEvent& event) {
       if (!waited && waits_for_dependents(object)) add_dependents(object);
     }
   }
-  const auto owners_before = event.previous != nullptr ? event.previous->owners() : std::vector<OwnerRef>();
+  const auto owners_before =
+      event.previous != nullptr ? event.previous->owners() : std::vector<OwnerRef>();
   if (std::ranges::equal(owners_before, object.owners(), same_owner)) return;
   check_owners(event.resource, object);
   if (event.previous != nullptr) add_waiting_owners(*event.previous);
@@ -248,7 +267,8 @@ void GarbageCollector::sweep_slice(const std::shared_ptr<Sweep>& sweep) {
     const Resource& resource = sweep->resources.back();
     for (; seen < kObjectsPerSlice && !sweep->objects.empty(); ++seen) {
       const Object& object = *sweep->objects.back();
-      if (object.is_being_deleted() && object.has_finalizers()) controller_.add(key_of(resource, object));
+      if (object.is_being_deleted() && object.has_finalizers())
+        controller_.add(key_of(resource, object));
       if (object.has_owners()) check_owners(resource, object);
       sweep->objects.pop_back();
     }

@@ -1,7 +1,7 @@
 #pragma once
-// Owner garbage collection: what has lost all its owners goes, owners that go in the foreground wait for what blocks
-// them, and orphans are let go (kubernetes-core E1). Driven by events; one sweep in slices at the start finds what
-// happened while nobody looked.
+// Owner garbage collection: what has lost all its owners goes, owners that go in the foreground
+// wait for what blocks them, and orphans are let go (kubernetes-core E1). Driven by events; one
+// sweep in slices at the start finds what happened while nobody looked.
 
 #include <set>
 #include <string>
@@ -26,7 +26,7 @@ class GarbageCollector {
   DependentWorld observe_dependent(const ObjectKey& key, const Object& object) const;
   OwnerWorld observe_owner(const ObjectKey& key, const Object& object) const;
   OwnerState state_of(const OwnerRef& owner, std::string_view dependent_ns) const;
-  bool blocks(const Object& dependent, const Object& owner, std::string_view owner_kind) const;
+  bool blocks(const Object& dependent, const Object& owner, const Resource& owner_resource) const;
   bool waits_in_circle(const ObjectKey& key, const Object& object) const;
 
   void hear(const ObjectEvent& event);

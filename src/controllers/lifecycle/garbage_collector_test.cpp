@@ -1,7 +1,7 @@
 #include "controllers/lifecycle/garbage_collector.h"
 
 #include "api/tree.h"
-#include "controllers/lifecycle/lifecycle_testing.h"
+#include "sim/lifecycle_harness.h"
 
 namespace yard {
 namespace {
@@ -54,10 +54,14 @@ TEST_F(GarbageCollectorTest, AnOwnerInAnotherNamespaceCountsAsAbsent) {
 }
 
 TEST_F(GarbageCollectorTest, AClusterScopedOwnerOwnsInEveryNamespace) {
-  const Answer made = yard.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", R"({"metadata":{"name":"p"},"value":1})");
+  const Answer made = yard.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses",
+                                R"({"metadata":{"name":"p"},"value":1})");
   ASSERT_EQ(made.status, 201) << made.text;
-  make("m", owned_by(fmt::format(R"({{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","name":"p","uid":"{}"}})",
-                                 text_at(made.json, {"metadata", "uid"}))));
+  make(
+      "m",
+      owned_by(fmt::format(
+          R"({{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","name":"p","uid":"{}"}})",
+          text_at(made.json, {"metadata", "uid"}))));
   settle();
   EXPECT_TRUE(exists(map("m")));
   remove("/apis/scheduling.k8s.io/v1/priorityclasses/p");
@@ -66,7 +70,8 @@ TEST_F(GarbageCollectorTest, AClusterScopedOwnerOwnsInEveryNamespace) {
 }
 
 TEST_F(GarbageCollectorTest, AnOwnerOfAnUnknownKindIsNotTakenForAbsent) {
-  make("m", owned_by(fmt::format(R"({{"apiVersion":"a.io/v1","kind":"Widget","name":"w","uid":"{}"}})", kGone)));
+  make("m", owned_by(fmt::format(
+                R"({{"apiVersion":"a.io/v1","kind":"Widget","name":"w","uid":"{}"}})", kGone)));
   settle();
   EXPECT_TRUE(exists(map("m")));
   EXPECT_TRUE(garbage_collector->is_idle()) << "and is not asked about again and again";
@@ -93,6 +98,18 @@ TEST_F(GarbageCollectorTest, InTheForegroundADependentThatDoesNotBlockIsNotWaite
   settle();
   EXPECT_FALSE(exists(map("a")));
   EXPECT_TRUE(is_being_deleted(get(map("slow"))));
+}
+
+TEST_F(GarbageCollectorTest, AReferenceThatLeadsElsewhereBlocksNobody) {
+  const std::string a = make("a");
+  make("m",
+       owned_by(fmt::format(R"({{"apiVersion":"a.io/v1","kind":"ConfigMap","name":"a","uid":"{}",)"
+                            R"("blockOwnerDeletion":true}})",
+                            a)));
+  remove(map("a"), "Foreground");
+  settle();
+  EXPECT_FALSE(exists(map("a")));
+  EXPECT_TRUE(exists(map("m"))) << "whether its owner is there nobody can say";
 }
 
 TEST_F(GarbageCollectorTest, ForegroundGoesDownTheWholeTree) {
@@ -127,7 +144,10 @@ TEST_F(GarbageCollectorTest, CirclesGoInTheForegroundToo) {
       uids.push_back(make(fmt::format("r{}", i)));
     for (int i = 0; i < length; ++i) {
       const int owner = (i + 1) % length;
-      const Answer patched = yard.patch(map(fmt::format("r{}", i)), fmt::format(R"({{"metadata":{{{}}}}})", owned_by(reference(fmt::format("r{}", owner), uids[owner]))));
+      const Answer patched =
+          yard.patch(map(fmt::format("r{}", i)),
+                     fmt::format(R"({{"metadata":{{{}}}}})",
+                                 owned_by(reference(fmt::format("r{}", owner), uids[owner]))));
       EXPECT_EQ(patched.status, 200) << patched.text;
     }
     settle();

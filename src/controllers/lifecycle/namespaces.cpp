@@ -1,12 +1,13 @@
 #include "controllers/lifecycle/namespaces.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "api/tree.h"
 #include "base/strings.h"
+#include "controllers/lifecycle/plan_ownership.h"
 
 namespace yard {
 namespace {
@@ -14,7 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr size_t kMostDeletesPerPass = 500;
-constexpr Duration kContentDelay = 20ms;  // many objects go at once; their namespace is looked at once
+constexpr Duration kContentDelay =
+    20ms;  // many objects go at once; their namespace is looked at once
 constexpr Duration kLongestRetry = 30s;
 constexpr std::string_view kFinalizer = "kubernetes";
 
@@ -45,26 +47,35 @@ std::vector<Condition> conditions(const NamespaceWorld& world) {
       ++finalizers[finalizer];
   }
   std::vector<Condition> out = {
-      {"NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", "All resources successfully discovered"},
-      {"NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions", "All legacy kube types successfully parsed"},
-      {"NamespaceDeletionContentFailure", false, "ContentDeleted", "All content successfully deleted, may be waiting on finalization"},
+      {"NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
+       "All resources successfully discovered"},
+      {"NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions",
+       "All legacy kube types successfully parsed"},
+      {"NamespaceDeletionContentFailure", false, "ContentDeleted",
+       "All content successfully deleted, may be waiting on finalization"},
       {"NamespaceContentRemaining", false, "ContentRemoved", "All content successfully removed"},
-      {"NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers", "All content-preserving finalizers finished"}};
+      {"NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers",
+       "All content-preserving finalizers finished"}};
   if (!remaining.empty()) {
-    out[3] = {"NamespaceContentRemaining", true, "SomeResourcesRemain", "Some resources are remaining: " + listed(remaining, " has ")};
+    out[3] = {"NamespaceContentRemaining", true, "SomeResourcesRemain",
+              "Some resources are remaining: " + listed(remaining, " has ")};
   }
   if (!finalizers.empty()) {
-    out[4] = {"NamespaceFinalizersRemaining", true, "SomeFinalizersRemain",
-              "Some content in the namespace has finalizers remaining: " + listed(finalizers, " in ")};
+    out[4] = {
+        "NamespaceFinalizersRemaining", true, "SomeFinalizersRemain",
+        "Some content in the namespace has finalizers remaining: " + listed(finalizers, " in ")};
   }
   return out;
 }
 
-// Writes one condition in its place; lastTransitionTime moves only with the status. Answers whether it changed.
+// Writes one condition in its place; lastTransitionTime moves only with the status. Answers whether
+// it changed.
 bool set_condition(JsonArray& list, const Condition& condition, Time now) {
   const char* status = condition.is_true ? "True" : "False";
-  auto found = std::ranges::find_if(list, [&](const Json& item) { return text_at(item, {"type"}) == condition.type; });
-  if (found != list.end() && text_at(*found, {"status"}) == status && text_at(*found, {"reason"}) == condition.reason &&
+  auto found = std::ranges::find_if(
+      list, [&](const Json& item) { return text_at(item, {"type"}) == condition.type; });
+  if (found != list.end() && text_at(*found, {"status"}) == status &&
+      text_at(*found, {"reason"}) == condition.reason &&
       text_at(*found, {"message"}) == condition.message) {
     return false;
   }
@@ -93,16 +104,28 @@ std::optional<ClientWrite> status_write(const NamespaceWorld& world) {
   for (const Condition& condition : conditions(world))
     changed |= set_condition(status["conditions"].get_array(), condition, world.now);
   if (!changed) return std::nullopt;
-  return ClientWrite{ClientWrite::Verb::UpdateStatus, kNamespace, "", world.key.name, std::move(tree)};
+  return ClientWrite{ClientWrite::Verb::UpdateStatus, kNamespace, "", world.key.name,
+                     std::move(tree)};
 }
 
 ClientWrite delete_content(const NamespaceWorld::Content& content) {
   return {ClientWrite::Verb::Delete, content.key.resource, content.key.ns, content.key.name,
-          JsonObject{{"propagationPolicy", "Background"}, {"preconditions", JsonObject{{"uid", content.uid}}}}};
+          JsonObject{{"propagationPolicy", "Background"},
+                     {"preconditions", JsonObject{{"uid", content.uid}}}}};
+}
+
+// Also of what waits for its dependents or for being orphaned from: with everything else going, the
+// wait has no point, and a pod that waited for another kind would never end.
+bool needs_delete(const NamespaceWorld::Content& content) {
+  return !content.being_deleted ||
+         std::ranges::any_of(content.finalizers, [](const std::string& finalizer) {
+           return finalizer == kOrphanFinalizer || finalizer == kForegroundFinalizer;
+         });
 }
 
 bool has_finalizer(const Json& tree) {
-  return std::ranges::any_of(list_at(tree, {"spec", "finalizers"}), [](const Json& item) { return text_of(item) == kFinalizer; });
+  return std::ranges::any_of(list_at(tree, {"spec", "finalizers"}),
+                             [](const Json& item) { return text_of(item) == kFinalizer; });
 }
 
 ClientWrite finalize(const NamespaceWorld& world) {
@@ -115,13 +138,15 @@ ClientWrite finalize(const NamespaceWorld& world) {
   return {ClientWrite::Verb::Finalize, kNamespace, "", world.key.name, std::move(tree)};
 }
 
-NamespaceWorld::Content content_of(const Client::Served& served, const Resource& resource, const Object& object) {
-  NamespaceWorld::Content out{.key = {resource, std::string(object.ns()), std::string(object.name())},
-                              .uid = std::string(object.uid()),
-                              .resource = served.plural + "." + served.group,
-                              .is_pod = resource == Resource{"v1", "Pod"},
-                              .being_deleted = object.is_being_deleted(),
-                              .finalizers = {}};
+NamespaceWorld::Content content_of(const Client::Served& served, const Resource& resource,
+                                   const Object& object) {
+  NamespaceWorld::Content out{
+      .key = {resource, std::string(object.ns()), std::string(object.name())},
+      .uid = std::string(object.uid()),
+      .resource = served.plural + "." + served.group,
+      .is_pod = resource == Resource{"v1", "Pod"},
+      .being_deleted = object.is_being_deleted(),
+      .finalizers = {}};
   if (!object.has_finalizers()) return out;
   if (const auto metadata = parse_json(object.metadata())) {
     for (const Json& finalizer : list_at(metadata->value, {"finalizers"}))
@@ -136,7 +161,7 @@ Plan plan_namespace(const NamespaceWorld& world) {
   Plan plan;
   const bool has_pods = std::ranges::any_of(world.contents, &NamespaceWorld::Content::is_pod);
   for (const NamespaceWorld::Content& content : world.contents) {
-    if (content.being_deleted || (has_pods && !content.is_pod)) continue;
+    if (!needs_delete(content) || (has_pods && !content.is_pod)) continue;
     if (plan.writes.size() == kMostDeletesPerPass) break;
     plan.writes.push_back(delete_content(content));
   }
@@ -146,8 +171,8 @@ Plan plan_namespace(const NamespaceWorld& world) {
   }
   plan.last = status_write(world);
   if (plan.last) {
-    // A create that was under way when the namespace began to end stands before this write in the store's order, so
-    // the pass after it sees that object. Only then may an empty namespace go.
+    // A create that was under way when the namespace began to end stands before this write in the
+    // store's order, so the pass after it sees that object. Only then may an empty namespace go.
     plan.requeue_after = Duration::zero();
   } else if (world.contents.empty() && has_finalizer(world.tree)) {
     plan.last = finalize(world);
@@ -159,7 +184,9 @@ NamespaceTermination::NamespaceTermination(Loop& loop, Client& client)
     : loop_(loop),
       client_(client),
       controller_(loop, client,
-                  {.name = "namespaces", .plan = [this](const ObjectKey& key) { return plan(key); }, .limits = {.longest_retry = kLongestRetry}}) {
+                  {.name = "namespaces",
+                   .plan = [this](const ObjectKey& key) { return plan(key); },
+                   .limits = {.longest_retry = kLongestRetry}}) {
   namespaces_ = client_.follow(kNamespace, [this](const ObjectEvent& event) {
     const bool gone = event.type == ObjectEvent::Type::Deleted;
     set_terminating(std::string(event.object->name()), !gone && event.object->is_being_deleted());

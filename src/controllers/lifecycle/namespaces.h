@@ -1,5 +1,6 @@
 #pragma once
-// How a namespace ends: pods first until none is left, then everything else, then its finalizer (kubernetes-core E3).
+// How a namespace ends: pods first until none is left, then everything else, then its finalizer
+// (kubernetes-core E3).
 
 #include <set>
 #include <string>

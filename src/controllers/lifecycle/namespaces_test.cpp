@@ -1,14 +1,16 @@
 #include "controllers/lifecycle/namespaces.h"
 
 #include "api/tree.h"
-#include "controllers/lifecycle/lifecycle_testing.h"
+#include "sim/lifecycle_harness.h"
 
 namespace yard {
 namespace {
 
-NamespaceWorld::Content content(const char* kind, const char* name, bool being_deleted, std::vector<std::string> finalizers = {}) {
+NamespaceWorld::Content content(const char* kind, const char* name, bool being_deleted,
+                                std::vector<std::string> finalizers = {}) {
   const bool is_pod = std::string_view(kind) == "Pod";
-  return {{{"v1", kind}, "n", name}, name, is_pod ? "pods." : "configmaps.", is_pod, being_deleted, std::move(finalizers)};
+  return {{{"v1", kind}, "n", name}, name, is_pod ? "pods." : "configmaps.", is_pod, being_deleted,
+          std::move(finalizers)};
 }
 
 TEST(PlanNamespace, GoesStepByStep) {
@@ -18,17 +20,35 @@ TEST(PlanNamespace, GoesStepByStep) {
     bool status_is_written;  // as the pass before would have
     const char* plan;
   } cases[] = {
-      {"pods go first", {content("ConfigMap", "m", false), content("Pod", "p", false)}, false, "delete Pod n/p (Background)\nagain after 0s"},
-      {"while pods end, the rest stays and the status says why", {content("ConfigMap", "m", false), content("Pod", "p", true)}, false,
+      {"pods go first",
+       {content("ConfigMap", "m", false), content("Pod", "p", false)},
+       false,
+       "delete Pod n/p (Background)\nagain after 0s"},
+      {"while pods end, the rest stays and the status says why",
+       {content("ConfigMap", "m", false), content("Pod", "p", true)},
+       false,
        "status Namespace n\nagain after 0s"},
-      {"the status is written once", {content("ConfigMap", "m", false), content("Pod", "p", true)}, true, ""},
-      {"then everything else", {content("ConfigMap", "m", false), content("ConfigMap", "k", true)}, false, "delete ConfigMap n/m (Background)\nagain after 0s"},
+      {"the status is written once",
+       {content("ConfigMap", "m", false), content("Pod", "p", true)},
+       true,
+       ""},
+      {"then everything else",
+       {content("ConfigMap", "m", false), content("ConfigMap", "k", true)},
+       false,
+       "delete ConfigMap n/m (Background)\nagain after 0s"},
+      {"what waits for dependents waits no longer",
+       {content("Pod", "p", true, {"foregroundDeletion"})},
+       false,
+       "delete Pod n/p (Background)\nagain after 0s"},
       {"finalizers are waited for", {content("ConfigMap", "m", true, {"a.io/b"})}, true, ""},
       {"an empty one says so first", {}, false, "status Namespace n\nagain after 0s"},
       {"and then goes", {}, true, "finalize Namespace n"},
   };
   for (const auto& row : cases) {
-    NamespaceWorld world{{{"v1", "Namespace"}, "", "n"}, JsonObject{{"spec", JsonObject{{"finalizers", JsonArray{"kubernetes"}}}}}, row.contents, {}};
+    NamespaceWorld world{{{"v1", "Namespace"}, "", "n"},
+                         JsonObject{{"spec", JsonObject{{"finalizers", JsonArray{"kubernetes"}}}}},
+                         row.contents,
+                         {}};
     if (row.status_is_written) {
       NamespaceWorld before = world;
       for (auto& each : before.contents)
@@ -45,12 +65,18 @@ class NamespacesTest : public LifecycleTest {
  protected:
   NamespacesTest() {
     yard.make_namespace("n");
-    EXPECT_EQ(yard.call("POST", "/api/v1/namespaces/n/serviceaccounts", R"({"metadata":{"name":"default"}})").status, 201);
+    EXPECT_EQ(yard.call("POST", "/api/v1/namespaces/n/serviceaccounts",
+                        R"({"metadata":{"name":"default"}})")
+                  .status,
+              201);
   }
   void make_pod(const std::string& name, const std::string& node) {
     const std::string bound = node.empty() ? "" : fmt::format(R"("nodeName":"{}",)", node);
-    const Answer made = yard.call("POST", "/api/v1/namespaces/n/pods",
-                                  fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{{{}"containers":[{{"name":"c","image":"i"}}]}}}})", name, bound));
+    const Answer made = yard.call(
+        "POST", "/api/v1/namespaces/n/pods",
+        fmt::format(
+            R"({{"metadata":{{"name":"{}"}},"spec":{{{}"containers":[{{"name":"c","image":"i"}}]}}}})",
+            name, bound));
     EXPECT_EQ(made.status, 201) << made.text;
   }
   std::string condition(const char* type, const char* member = "message") {
@@ -65,8 +91,12 @@ class NamespacesTest : public LifecycleTest {
 TEST_F(NamespacesTest, EverythingInItGoesAndThenItself) {
   make("m", "", "n");
   make_pod("p", "");
-  EXPECT_EQ(yard.call("POST", "/apis/batch/v1/namespaces/n/jobs",
-                      R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})").status, 201);
+  EXPECT_EQ(
+      yard.call(
+              "POST", "/apis/batch/v1/namespaces/n/jobs",
+              R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})")
+          .status,
+      201);
   remove("/api/v1/namespaces/n");
   EXPECT_EQ(text_at(get("/api/v1/namespaces/n"), {"status", "phase"}), "Terminating");
   settle();
@@ -84,12 +114,14 @@ TEST_F(NamespacesTest, PodsHaveTheirGraceAndTheRestWaitsForThem) {
   settle();
   EXPECT_TRUE(exists(map("m", "n")));
   EXPECT_EQ(condition("NamespaceContentRemaining"),
-            "Some resources are remaining: configmaps. has 1 resource instances, pods. has 2 resource instances, "
+            "Some resources are remaining: configmaps. has 1 resource instances, pods. has 2 "
+            "resource instances, "
             "serviceaccounts. has 1 resource instances");
   EXPECT_EQ(condition("NamespaceContentRemaining", "status"), "True");
   EXPECT_EQ(condition("NamespaceFinalizersRemaining", "status"), "False");
   for (const char* pod : {"p", "q"})
-    yard.call("DELETE", std::string("/api/v1/namespaces/n/pods/") + pod, R"({"gracePeriodSeconds":0})");
+    yard.call("DELETE", std::string("/api/v1/namespaces/n/pods/") + pod,
+              R"({"gracePeriodSeconds":0})");
   settle();
   EXPECT_FALSE(exists("/api/v1/namespaces/n"));
 }
@@ -98,7 +130,9 @@ TEST_F(NamespacesTest, FinalizersAreNamedWhileTheyHoldIt) {
   make("m", "\"finalizers\":[\"a.io/b\"]", "n");
   remove("/api/v1/namespaces/n");
   settle();
-  EXPECT_EQ(condition("NamespaceFinalizersRemaining"), "Some content in the namespace has finalizers remaining: a.io/b in 1 resource instances");
+  EXPECT_EQ(
+      condition("NamespaceFinalizersRemaining"),
+      "Some content in the namespace has finalizers remaining: a.io/b in 1 resource instances");
   EXPECT_EQ(yard.call("POST", maps("n"), R"({"metadata":{"name":"late"}})").status, 403);
   EXPECT_EQ(yard.patch(map("m", "n"), R"({"metadata":{"finalizers":null}})").status, 200);
   settle();

@@ -10,10 +10,12 @@ bool contains(const std::vector<std::string>& list, std::string_view text) {
 }
 
 // Nothing is changed that is not exactly what was observed.
-ClientWrite patch_metadata(const ObjectKey& key, const std::string& uid, Revision revision, JsonObject metadata) {
+ClientWrite patch_metadata(const ObjectKey& key, const std::string& uid, Revision revision,
+                           JsonObject metadata) {
   metadata["uid"] = uid;
   metadata["resourceVersion"] = std::to_string(revision);
-  return {ClientWrite::Verb::MergePatch, key.resource, key.ns, key.name, JsonObject{{"metadata", std::move(metadata)}}};
+  return {ClientWrite::Verb::MergePatch, key.resource, key.ns, key.name,
+          JsonObject{{"metadata", std::move(metadata)}}};
 }
 
 ClientWrite remove_finalizer(const OwnerWorld& world, std::string_view finalizer) {
@@ -29,7 +31,8 @@ ClientWrite remove_owner(const OwnerWorld::Dependent& dependent, std::string_vie
   for (const Json& reference : dependent.owner_references) {
     if (text_at(reference, {"uid"}) != owner_uid) left.push_back(reference);
   }
-  return patch_metadata(dependent.key, dependent.uid, dependent.revision, {{"ownerReferences", std::move(left)}});
+  return patch_metadata(dependent.key, dependent.uid, dependent.revision,
+                        {{"ownerReferences", std::move(left)}});
 }
 
 ClientWrite keep_solid_owners(const DependentWorld& world) {
@@ -37,7 +40,8 @@ ClientWrite keep_solid_owners(const DependentWorld& world) {
   for (size_t i = 0; i < world.owners.size(); ++i) {
     if (world.owners[i] == OwnerState::Solid) left.push_back(world.owner_references[i]);
   }
-  return patch_metadata(world.key, world.uid, world.revision, {{"ownerReferences", std::move(left)}});
+  return patch_metadata(world.key, world.uid, world.revision,
+                        {{"ownerReferences", std::move(left)}});
 }
 
 ClientWrite stop_blocking_owners(const OwnerWorld& world) {
@@ -45,7 +49,8 @@ ClientWrite stop_blocking_owners(const OwnerWorld& world) {
   for (Json& reference : references) {
     if (reference.is_object()) reference.get_object()["blockOwnerDeletion"] = false;
   }
-  return patch_metadata(world.key, world.uid, world.revision, {{"ownerReferences", std::move(references)}});
+  return patch_metadata(world.key, world.uid, world.revision,
+                        {{"ownerReferences", std::move(references)}});
 }
 
 const char* policy_of(const DependentWorld& world, bool owner_waits) {
@@ -65,9 +70,12 @@ Plan plan_dependent(const DependentWorld& world) {
   if (solid == static_cast<std::ptrdiff_t>(world.owners.size())) return {};
   if (solid > 0) return {.writes = {keep_solid_owners(world)}, .last = {}, .requeue_after = {}};
   const bool owner_waits = count(OwnerState::WaitsForDependents) > 0;
-  JsonObject options{{"propagationPolicy", policy_of(world, owner_waits)},
-                     {"preconditions", JsonObject{{"uid", world.uid}, {"resourceVersion", std::to_string(world.revision)}}}};
-  return {.writes = {{ClientWrite::Verb::Delete, world.key.resource, world.key.ns, world.key.name, std::move(options)}},
+  JsonObject options{
+      {"propagationPolicy", policy_of(world, owner_waits)},
+      {"preconditions",
+       JsonObject{{"uid", world.uid}, {"resourceVersion", std::to_string(world.revision)}}}};
+  return {.writes = {{ClientWrite::Verb::Delete, world.key.resource, world.key.ns, world.key.name,
+                      std::move(options)}},
           .last = {},
           .requeue_after = {}};
 }
@@ -75,7 +83,8 @@ Plan plan_dependent(const DependentWorld& world) {
 Plan plan_owner(const OwnerWorld& world) {
   Plan plan;
   if (contains(world.finalizers, kOrphanFinalizer)) {
-    // The finalizer goes in a pass that sees no dependent left, not together with the last of them: one may have failed.
+    // The finalizer goes in a pass that sees no dependent left, not together with the last of them:
+    // one may have failed.
     for (const OwnerWorld::Dependent& dependent : world.dependents)
       plan.writes.push_back(remove_owner(dependent, world.uid));
     if (plan.writes.empty()) {

@@ -1,5 +1,6 @@
 #pragma once
-// What ownership asks of an object: of a dependent whose owners go, and of an owner that goes. Pure (kubernetes-core E1).
+// What ownership asks of an object: of a dependent whose owners go, and of an owner that goes. Pure
+// (kubernetes-core E1).
 
 #include <string>
 #include <vector>

@@ -17,19 +17,22 @@ const char* verb_text(ClientWrite::Verb verb) {
     case ClientWrite::Verb::Finalize: return "finalize";
     case ClientWrite::Verb::MergePatch: return "patch";
     case ClientWrite::Verb::Delete: return "delete";
+    case ClientWrite::Verb::Bind: return "bind";
   }
   return "";
 }
 
-// What was to go is gone: as good as done.
-bool is_fine(const ClientWrite& asked, const Error& why) {
-  return asked.verb == ClientWrite::Verb::Delete && why.reason == Reason::NotFound;
+// The world moved on while the plan was made. A NotFound may even come before reads show the
+// removal, so that also a delete that finds nothing is looked at again, and not at once.
+bool is_expected(const Error& why) {
+  return why.reason == Reason::Conflict || why.reason == Reason::NotFound;
 }
 
 }  // namespace
 
 std::string to_text(const ClientWrite& write) {
-  std::string text = fmt::format("{} {}", verb_text(write.verb), to_text(ObjectKey{write.resource, write.ns, write.name}));
+  std::string text = fmt::format("{} {}", verb_text(write.verb),
+                                 to_text(ObjectKey{write.resource, write.ns, write.name}));
   if (write.verb == ClientWrite::Verb::MergePatch) text += " " + to_text(write.object);
   if (write.verb == ClientWrite::Verb::Delete) {
     const std::string_view policy = text_at(write.object, {"propagationPolicy"});
@@ -63,7 +66,10 @@ struct Controller::Pass {
 };
 
 Controller::Controller(Loop& loop, Client& client, ControllerSetup setup)
-    : loop_(loop), client_(client), setup_(std::move(setup)), queue_(loop, setup_.limits, [this] { wake(); }) {}
+    : loop_(loop),
+      client_(client),
+      setup_(std::move(setup)),
+      queue_(loop, setup_.limits, [this] { wake(); }) {}
 
 Controller::~Controller() = default;
 
@@ -113,10 +119,10 @@ void Controller::submit(const std::shared_ptr<Pass>& pass, ClientWrite write) {
 void Controller::answered(const std::shared_ptr<Pass>& pass, const ClientWrite& asked,
                           const Result<ObjectPtr>& answer) {
   if (setup_.heard) setup_.heard(pass->key, asked, answer);
-  if (!answer && !is_fine(asked, answer.error())) {
+  if (!answer) {
     pass->failed = true;
-    const LogLevel level = answer.error().reason == Reason::Conflict ? LogLevel::Debug : LogLevel::Warning;
-    log_at(level, "{}: {}: {}", setup_.name, to_text(asked), answer.error().message);
+    log_at(is_expected(answer.error()) ? LogLevel::Debug : LogLevel::Warning, "{}: {}: {}",
+           setup_.name, to_text(asked), answer.error().message);
   }
   if (--pass->waits_for != 0) return;
   if (pass->failed || !pass->last) return finish(*pass);
@@ -124,7 +130,7 @@ void Controller::answered(const std::shared_ptr<Pass>& pass, const ClientWrite& 
   submit(pass, *std::exchange(pass->last, std::nullopt));
 }
 
-// A Conflict or any other error means: observe again, a little later each time.
+// Any error means: observe again, a little later each time.
 void Controller::finish(const Pass& pass) {
   --in_work_;
   if (!pass.failed && setup_.tell) {

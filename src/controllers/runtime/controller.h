@@ -1,7 +1,8 @@
 #pragma once
-// What every controller shares: a queue of keys, and for each key observe → plan → act. A key is held until every write
-// of its plan is answered, and an answer comes only after reads show the write (client/client.h), so a planner never
-// sees a world older than its own last decision. Loop thread.
+// What every controller shares: a queue of keys, and for each key observe → plan → act. A key is
+// held until every write of its plan is answered, and an answer comes only after reads show the
+// write (client/client.h), so a planner never sees a world older than its own last decision. Loop
+// thread.
 
 #include <functional>
 #include <memory>
@@ -23,19 +24,21 @@ struct EventNote {
 
 // What a planner wants done. Running a plan twice must change nothing more.
 struct Plan {
-  std::vector<ClientWrite> writes;   // submitted together, in this order
-  std::optional<ClientWrite> last;   // submitted once all of them went well: the status write
+  std::vector<ClientWrite> writes;        // submitted together, in this order
+  std::optional<ClientWrite> last;        // submitted once all of them went well: the status write
   std::optional<Duration> requeue_after;  // look again, also when nothing changes meanwhile
   std::vector<EventNote> events = {};  // about the key's object; told once everything above went well
   bool is_nothing() const { return writes.empty() && !last && !requeue_after && events.empty(); }
 };
-// One line a write: `delete Pod default/a (Background)`, and `again after 5s` at the end. "" is nothing.
+// One line a write: `delete Pod default/a (Background)`, and `again after 5s` at the end. "" is
+// nothing.
 std::string to_text(const Plan& plan);
 std::string to_text(const ClientWrite& write);
 
 struct ControllerSetup {
-  std::string name;                            // in log lines
-  std::function<Plan(const ObjectKey&)> plan;  // observes and plans; an object that is gone is no error
+  std::string name;  // in log lines
+  std::function<Plan(const ObjectKey&)>
+      plan;  // observes and plans; an object that is gone is no error
   // Adds every key that may need work. Called after keys were dropped from a full queue.
   std::function<void()> add_all = {};
   size_t most_in_work = 64;  // keys whose writes are under way
@@ -64,7 +67,8 @@ class Controller {
   void run_turn();
   void run_next(const ObjectKey& key);
   void submit(const std::shared_ptr<Pass>& pass, ClientWrite write);
-  void answered(const std::shared_ptr<Pass>& pass, const ClientWrite& asked, const Result<ObjectPtr>& answer);
+  void answered(const std::shared_ptr<Pass>& pass, const ClientWrite& asked,
+                const Result<ObjectPtr>& answer);
   void finish(const Pass& pass);
 
   Loop& loop_;

@@ -1,6 +1,7 @@
 #pragma once
-// The keys a controller has yet to look at. Set semantics (api-machinery 11.3): a key added twice is looked at once; a
-// key added while it is in work is looked at again afterwards, never by two at once. Loop thread.
+// The keys a controller has yet to look at. Set semantics (api-machinery 11.3): a key added twice
+// is looked at once; a key added while it is in work is looked at again afterwards, never by two at
+// once. Loop thread.
 
 #include <chrono>
 #include <cstdint>
@@ -39,7 +40,7 @@ class WorkQueue {
   bool add(const ObjectKey& key);
   bool add_after(const ObjectKey& key, Duration delay);  // the earliest of several delays counts
   void add_rate_limited(const ObjectKey& key);           // after first_retry · 2^failures
-  void forget(const ObjectKey& key);                     // it went well: the next failure is the first
+  void forget(const ObjectKey& key);  // it went well: the next failure is the first
 
   // The oldest waiting key, now in work until done().
   std::optional<ObjectKey> take();

@@ -25,7 +25,8 @@ class WorkQueueTest : public testing::Test {
 
   SimLoop loop;
   int wakes = 0;
-  WorkQueue queue{loop, {.first_retry = 5ms, .longest_retry = 1s, .most_keys = 3}, [this] { ++wakes; }};
+  WorkQueue queue{
+      loop, {.first_retry = 5ms, .longest_retry = 1s, .most_keys = 3}, [this] { ++wakes; }};
 };
 
 TEST_F(WorkQueueTest, AKeyAddedTwiceIsTakenOnce) {

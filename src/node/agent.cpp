@@ -1,0 +1,324 @@
+#include "node/agent.h"
+
+#include <signal.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "api/tree.h"
+#include "base/log.h"
+#include "base/strings.h"
+
+namespace yard {
+namespace {
+
+const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
+using std::chrono::seconds;
+constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
+constexpr uint32_t kAddresses = 1 << 22;  // 127.64.0.0/10
+
+}  // namespace
+
+Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options, MachineFacts machine)
+    : client_(client), loop_(loop), runtime_(runtime), options_(std::move(options)), machine_(std::move(machine)),
+      events_(client, loop, "kubelet", options_.name.empty() ? lower(machine_.hostname) : options_.name) {
+  if (options_.name.empty()) options_.name = lower(machine_.hostname);
+}
+
+Agent::~Agent() {
+  *alive_ = false;
+  if (subscription_ != 0) client_.unfollow(subscription_);
+  for (const auto& [uid, pod] : pods_) loop_.cancel(pod.timer);
+}
+
+void Agent::start() {
+  runtime_.on_change([this](const std::string& uid) { sync(uid); });
+  runtime_.recover([this, alive = alive_] {
+    if (!*alive) return;
+    register_node();
+    take_up_pods();
+  });
+}
+
+void Agent::register_node() {
+  const ObjectPtr live = client_.get(kNode, "", options_.name);
+  const Json before = live != nullptr ? live->tree() : Json();
+  Json node = node_object(options_, machine_, before, loop_.now());
+  const auto update = [this, alive = alive_](const Result<ObjectPtr>& made) {
+    if (!*alive) return;
+    if (!made) return log_error("the node could not be registered: {}", made.error().message);
+    // A create adds the not-ready taint; the second pass takes it off and writes the status.
+    Json again = node_object(options_, machine_, (*made)->tree(), loop_.now());
+    client_.submit({ClientWrite::Verb::Update, kNode, "", options_.name, again}, [this, alive](Result<ObjectPtr> updated) {
+      if (!*alive || !updated) return;
+      Json status = node_object(options_, machine_, (*updated)->tree(), loop_.now());
+      client_.submit({ClientWrite::Verb::UpdateStatus, kNode, "", options_.name, std::move(status)}, [](const Result<ObjectPtr>& written) {
+        if (!written) log_warning("the node's status was not written: {}", written.error().message);
+      });
+    });
+  };
+  if (live == nullptr) {
+    client_.submit({ClientWrite::Verb::Create, kNode, "", options_.name, std::move(node)}, update);
+  } else {
+    update(live);
+  }
+}
+
+void Agent::take_up_pods() {
+  subscription_ = client_.follow(kPod, [this](const ObjectEvent& event) { on_pod(event); });
+  for (const ObjectPtr& object : client_.list(kPod)) on_pod({ObjectEvent::Type::Added, kPod, object, nullptr});
+  for (const std::string& uid : runtime_.pods()) {
+    if (pods_.contains(uid)) continue;
+    // Its object is gone, or was made anew: what runs of it is ended.
+    const PodRecord* record = runtime_.find(uid);
+    pod_of(uid, record->ns, record->name).gone = true;
+    sync_later(uid);
+  }
+}
+
+Agent::Pod& Agent::pod_of(std::string_view uid, std::string_view ns, std::string_view name) {
+  auto found = pods_.find(uid);
+  if (found != pods_.end()) return found->second;
+  Pod& pod = pods_[std::string(uid)];
+  pod.uid = uid;
+  pod.ns = ns;
+  pod.name = name;
+  return pod;
+}
+
+void Agent::on_pod(const ObjectEvent& event) {
+  const Object& object = *event.object;
+  // The first of a pod's selectable fields is spec.nodeName: pods of others are not parsed.
+  if (object.fields().empty() || object.fields()[0] != options_.name) return;
+  Pod& pod = pod_of(object.uid(), object.ns(), object.name());
+  if (event.type == ObjectEvent::Type::Deleted) pod.gone = true;
+  sync_later(pod.uid);
+}
+
+void Agent::sync_later(const std::string& uid) {
+  loop_.post([this, uid, alive = alive_] {
+    if (*alive) sync(uid);
+  });
+}
+
+void Agent::sync(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return;
+  Pod& pod = found->second;
+  if (pod.busy) {
+    pod.again = true;
+    return;
+  }
+  const ObjectPtr object = client_.get(kPod, pod.ns, pod.name);
+  if (pod.gone || object == nullptr || object->uid() != pod.uid) return end_gone_pod(pod);
+  PodWorld world = observe(pod, object->tree());
+  PodPlan plan = plan_pod(world);
+  if (const std::string text = to_text(plan); !text.empty()) log_debug("pod {}/{}: {}", pod.ns, pod.name, text);
+  act(pod, world, std::move(plan));
+}
+
+PodWorld Agent::observe(Pod& pod, Json tree) {
+  PodWorld world;
+  world.record = runtime_.find(pod.uid);
+  if (world.record == nullptr || !world.record->alive) {
+    pod.requested.clear();
+    pod.told_to_end.clear();
+  } else {
+    pod.starting = false;
+    std::erase_if(pod.requested, [&](const auto& entry) {
+      const ContainerRun* newest = world.record->newest_run(entry.first);
+      return newest != nullptr && newest->run >= entry.second;
+    });
+    std::erase_if(pod.told_to_end, [&](const std::string& container) {
+      const ContainerRun* newest = world.record->newest_run(container);
+      return newest == nullptr || !newest->is_running();
+    });
+  }
+  if (pod.pod_ip.empty()) {
+    pod.pod_ip = bool_at(tree, {"spec", "hostNetwork"}) ? options_.address : std::string(text_at(tree, {"status", "podIP"}));
+    if (pod.pod_ip.empty()) pod.pod_ip = free_address();
+    addresses_.insert(pod.pod_ip);
+  }
+  world.pod = std::move(tree);
+  world.now = loop_.now();
+  world.pod_ip = pod.pod_ip;
+  world.host_ip = options_.address;
+  world.starting = pod.starting;
+  world.requested = pod.requested;
+  world.problems = pod.problems;
+  world.told_to_end = pod.told_to_end;
+  return world;
+}
+
+void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
+  // What a status tells is announced once that status is stored: a lost race announces nothing twice.
+  std::vector<EventText> announced;
+  for (const PodEvent& event : plan.events) {
+    EventText text{event.type, event.reason, event.message, event.field_path};
+    if (plan.status && event.reason != "Killing") {
+      announced.push_back(std::move(text));
+    } else {
+      events_.record(world.pod, text);
+    }
+  }
+  if (plan.start_pod) start_pod(pod, world.pod);
+  for (const PodPlan::Start& start : plan.start) start_container(pod, world.pod, start);
+  for (const PodPlan::Signal& signal : plan.signals) {
+    pod.told_to_end.insert(signal.container);
+    runtime_.signal(pod.uid, signal.container, signal.number);
+  }
+  if (plan.stop) runtime_.stop(pod.uid);
+  if (plan.remove) {
+    runtime_.remove(pod.uid);
+    sync_later(pod.uid);
+  }
+  if (plan.look_again) wait_until(pod, *plan.look_again);
+  if (plan.status) return write_status(pod, world.pod, std::move(*plan.status), std::move(announced));
+  if (plan.delete_object) return delete_object(pod);
+}
+
+LaunchFacts Agent::launch_facts(const Pod& pod) const {
+  LaunchFacts out;
+  out.env.pod_ip = pod.pod_ip;
+  out.env.host_ip = options_.address;
+  if (const ObjectPtr node = client_.get(kNode, "", options_.name)) {
+    const Json tree = node->tree();
+    if (const Json* allocatable = find_path(tree, {"status", "allocatable"})) out.env.allocatable = *allocatable;
+  }
+  out.env.find = [this, ns = pod.ns](std::string_view kind, std::string_view name) {
+    const ObjectPtr object = client_.get({"v1", std::string(kind)}, ns, name);
+    return object == nullptr ? Json() : object->tree();
+  };
+  out.api_host = options_.api_host;
+  out.api_port = options_.api_port;
+  out.memory_bytes = machine_.memory_bytes;
+  return out;
+}
+
+void Agent::start_pod(Pod& pod, const Json& tree) {
+  auto launch = pod_launch(tree, launch_facts(pod));
+  if (!launch) return note_problem(pod, tree, "", "FailedMount", launch.error().message);
+  pod.starting = true;
+  runtime_.start_pod(std::move(*launch), [this, uid = pod.uid, alive = alive_](const Result<void>& started) {
+    if (!*alive) return;
+    const auto found = pods_.find(uid);
+    if (found == pods_.end()) return;
+    found->second.starting = false;
+    if (started) {
+      found->second.problems.erase("");
+      found->second.failures.erase("");
+    } else if (const ObjectPtr object = client_.get(kPod, found->second.ns, found->second.name)) {
+      note_problem(found->second, object->tree(), "", "FailedMount", started.error().message);
+    }
+    sync(uid);
+  });
+}
+
+void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& start) {
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Json& container : list_at(tree, {"spec", list})) {
+      if (text_at(container, {"name"}) != start.container) continue;
+      auto made = container_launch(tree, container, start.run, launch_facts(pod));
+      if (made.refusal) return note_problem(pod, tree, start.container, made.refusal->reason, made.refusal->message);
+      pod.problems.erase(start.container);
+      pod.failures.erase(start.container);
+      pod.requested[start.container] = start.run;
+      runtime_.start(pod.uid, std::move(made.launch), [this, uid = pod.uid, container_name = start.container, alive = alive_](const Result<void>& started) {
+        if (!*alive || started) return;
+        const auto found = pods_.find(uid);
+        if (found == pods_.end()) return;
+        log_warning("pod {}/{}: container {} was not started: {}", found->second.ns, found->second.name, container_name, started.error().message);
+        found->second.requested.erase(container_name);
+        sync_later(uid);
+      });
+    }
+  }
+}
+
+// Waits a little longer each time; the status shows the reason meanwhile.
+void Agent::note_problem(Pod& pod, const Json& tree, const std::string& container, std::string reason, std::string message) {
+  const int failures = std::min(pod.failures[container]++, 6);
+  const Duration wait = std::min(kLongestRetry, kFirstRetry * (1 << failures));
+  if (container.empty()) events_.record(tree, {"Warning", reason, message, ""});
+  pod.problems[container] = {std::move(reason), std::move(message), loop_.now() + wait};
+  wait_until(pod, loop_.now() + wait);
+  sync_later(pod.uid);
+}
+
+void Agent::write_status(Pod& pod, const Json& tree, Json status, std::vector<EventText> announced) {
+  Json object = tree;
+  object.get_object()["status"] = std::move(status);
+  pod.busy = true;
+  client_.submit({ClientWrite::Verb::UpdateStatus, kPod, pod.ns, pod.name, std::move(object)},
+                 [this, uid = pod.uid, announced = std::move(announced), alive = alive_](const Result<ObjectPtr>& written) {
+    if (!*alive) return;
+    const auto found = pods_.find(uid);
+    if (found == pods_.end()) return;
+    found->second.busy = false;
+    if (written && *written != nullptr && !announced.empty()) {
+      const Json about = (*written)->tree();
+      for (const EventText& event : announced) events_.record(about, event);
+    }
+    if (!written && written.error().reason != Reason::Conflict && written.error().reason != Reason::NotFound) {
+      log_warning("the status of pod {}/{} was not written: {}", found->second.ns, found->second.name, written.error().message);
+      wait_until(found->second, loop_.now() + kFirstRetry);
+      return;
+    }
+    // The store has the write now; whatever happened meanwhile is looked at with it.
+    found->second.again = false;
+    sync(uid);
+  });
+}
+
+void Agent::delete_object(Pod& pod) {
+  pod.busy = true;
+  Json options = JsonObject{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"gracePeriodSeconds", 0}, {"preconditions", JsonObject{{"uid", pod.uid}}}};
+  client_.submit({ClientWrite::Verb::Delete, kPod, pod.ns, pod.name, std::move(options)}, [this, uid = pod.uid, alive = alive_](const Result<ObjectPtr>& deleted) {
+    if (!*alive) return;
+    const auto found = pods_.find(uid);
+    if (found == pods_.end()) return;
+    found->second.busy = false;
+    if (!deleted && deleted.error().reason != Reason::NotFound && deleted.error().reason != Reason::Conflict) {
+      log_warning("pod {}/{} could not be deleted: {}", found->second.ns, found->second.name, deleted.error().message);
+    }
+    if (found->second.gone || std::exchange(found->second.again, false)) sync(uid);
+  });
+}
+
+// Whatever is left of it on this machine goes: processes first, then folders, then logs.
+void Agent::end_gone_pod(Pod& pod) {
+  pod.gone = true;
+  if (pod.starting) return;  // looked at again when its shim is up
+  const PodRecord* record = runtime_.find(pod.uid);
+  if (record != nullptr && record->alive) return runtime_.stop(pod.uid);
+  runtime_.remove(pod.uid);
+  runtime_.remove_logs(pod.ns, pod.name, pod.uid);
+  addresses_.erase(pod.pod_ip);
+  loop_.cancel(pod.timer);
+  pods_.erase(pod.uid);
+}
+
+void Agent::wait_until(Pod& pod, Time at) {
+  if (pod.timer != 0 && pod.timer_due <= at && pod.timer_due > loop_.now()) return;
+  loop_.cancel(pod.timer);
+  pod.timer_due = at;
+  pod.timer = loop_.after(std::max<Duration>(Duration{}, at - loop_.now()), [this, uid = pod.uid] {
+    const auto found = pods_.find(uid);
+    if (found == pods_.end()) return;
+    found->second.timer = 0;
+    sync(uid);
+  });
+}
+
+// A loopback address of its own for each pod: names of peers resolve to different places although all share the host's network.
+std::string Agent::free_address() {
+  for (uint32_t tries = 0; tries < kAddresses; ++tries) {
+    const uint32_t number = 1 + next_address_++ % (kAddresses - 2);
+    std::string address = fmt::format("127.{}.{}.{}", 64 + (number >> 16), (number >> 8) & 255, number & 255);
+    if (!addresses_.contains(address)) return address;
+  }
+  return options_.address;
+}
+
+}  // namespace yard

@@ -1,0 +1,78 @@
+#pragma once
+// The node agent: for each pod bound to this node observe → plan (plan_pod.h) → act. It knows the cluster through Client and
+// processes through PodRuntime. Loop thread.
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/loop.h"
+#include "client/client.h"
+#include "client/event_recorder.h"
+#include "node/node_object.h"
+#include "node/plan_pod.h"
+#include "node/pod_launch.h"
+#include "node/pod_runtime.h"
+
+namespace yard {
+
+class Agent {
+ public:
+  Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options, MachineFacts machine);
+  ~Agent();
+
+  // Registers the node, takes up the pods of an earlier server, then follows the API.
+  void start();
+  // The pods of this node as they are known here, for whoever reads their logs.
+  const PodRuntime& runtime() const { return runtime_; }
+
+ private:
+  // What the agent remembers of one pod between two looks.
+  struct Pod {
+    std::string uid, ns, name;
+    bool busy = false;   // a write is under way; then the pod is looked at again
+    bool again = false;
+    bool starting = false;
+    bool gone = false;   // its object is no more
+    std::string pod_ip;
+    std::map<std::string, int> requested;
+    std::map<std::string, StartProblem> problems;
+    std::map<std::string, int> failures;  // starts in a row that failed, for the retry's length
+    std::set<std::string> told_to_end;
+    TimerId timer = 0;
+    Time timer_due{};
+  };
+
+  void register_node();
+  void take_up_pods();
+  void on_pod(const ObjectEvent& event);
+  Pod& pod_of(std::string_view uid, std::string_view ns, std::string_view name);
+  void sync_later(const std::string& uid);
+  void sync(const std::string& uid);
+  PodWorld observe(Pod& pod, Json tree);
+  void act(Pod& pod, PodWorld& world, PodPlan plan);
+  void start_pod(Pod& pod, const Json& tree);
+  void start_container(Pod& pod, const Json& tree, const PodPlan::Start& start);
+  void note_problem(Pod& pod, const Json& tree, const std::string& container, std::string reason, std::string message);
+  void end_gone_pod(Pod& pod);
+  void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventText> announced);
+  void delete_object(Pod& pod);
+  void wait_until(Pod& pod, Time at);
+  std::string free_address();
+  LaunchFacts launch_facts(const Pod& pod) const;
+
+  Client& client_;
+  Loop& loop_;
+  PodRuntime& runtime_;
+  NodeOptions options_;
+  MachineFacts machine_;
+  PodEventRecorder events_;
+  std::map<std::string, Pod, std::less<>> pods_;
+  std::set<std::string> addresses_;
+  uint32_t next_address_ = 0;
+  Client::Subscription subscription_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace yard

@@ -1,0 +1,80 @@
+#include "node/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/log.h"
+
+namespace yard {
+
+Error system_error(const std::string& what) { return error(Reason::InternalError, what + ": " + std::strerror(errno)); }
+
+Result<void> make_folders(const std::string& path, int mode) {
+  if (mkdir(path.c_str(), static_cast<mode_t>(mode)) == 0 || errno == EEXIST) return {};
+  const size_t slash = path.find_last_of('/');
+  if (errno != ENOENT || slash == std::string::npos || slash == 0) return system_error("cannot make the folder " + path);
+  TRY(make_folders(path.substr(0, slash), mode));
+  if (mkdir(path.c_str(), static_cast<mode_t>(mode)) == 0 || errno == EEXIST) return {};
+  return system_error("cannot make the folder " + path);
+}
+
+Result<void> write_text(const std::string& path, std::string_view text, int mode, bool synced) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, static_cast<mode_t>(mode));
+  if (fd < 0) return system_error("cannot write " + path);
+  bool ok = fchmod(fd, static_cast<mode_t>(mode)) == 0;
+  while (ok && !text.empty()) {
+    const ssize_t count = write(fd, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    ok = count > 0;
+    if (ok) text.remove_prefix(static_cast<size_t>(count));
+  }
+  if (ok && synced) ok = fsync(fd) == 0;
+  const Error problem = system_error("cannot write " + path);
+  close(fd);
+  if (!ok) return problem;
+  return {};
+}
+
+namespace {
+
+std::string read_all(int fd, size_t limit) {
+  std::string text;
+  char buffer[16384];
+  while (text.size() < limit) {
+    const ssize_t count = read(fd, buffer, std::min(sizeof buffer, limit - text.size()));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    text.append(buffer, static_cast<size_t>(count));
+  }
+  close(fd);
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> read_text(const std::string& path, size_t limit) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return std::nullopt;
+  return read_all(fd, limit);
+}
+
+std::optional<std::string> read_tail(const std::string& path, size_t limit) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return std::nullopt;
+  const off_t size = lseek(fd, 0, SEEK_END);
+  lseek(fd, std::max<off_t>(0, size - static_cast<off_t>(limit)), SEEK_SET);
+  return read_all(fd, limit);
+}
+
+void remove_folder(const std::string& path) {
+  std::error_code code;
+  std::filesystem::remove_all(path, code);
+  if (code) log_warning("cannot remove {}: {}", path, code.message());
+}
+
+}  // namespace yard

@@ -1,0 +1,101 @@
+#include "node/launch_files.h"
+
+#include <algorithm>
+
+#include "json/json.h"
+
+namespace yard {
+namespace {
+
+// What a pod sees of the host's own files, read-only.
+constexpr const char* kHostFolders[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/srv"};
+
+JsonArray texts(const std::vector<std::string>& list) {
+  JsonArray out;
+  for (const std::string& text : list) out.emplace_back(text);
+  return out;
+}
+
+JsonObject mount(std::string source, std::string_view target) {
+  return {{"source", std::move(source)}, {"target", target}, {"subPath", ""}, {"readOnly", false}, {"recursive", false}};
+}
+
+JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodFolders& folders) {
+  JsonArray out;
+  const auto is_taken = [&](std::string_view target) {
+    return std::ranges::any_of(launch.mounts, [&](const LaunchMount& each) { return each.target == target; });
+  };
+  if (!pod.hosts.empty() && !is_taken("/etc/hosts")) out.push_back(mount(folders.run + "/hosts", "/etc/hosts"));
+  if (!launch.message_path.empty() && !is_taken(launch.message_path)) {
+    out.push_back(mount(folders.message(launch.container, launch.run), launch.message_path));
+  }
+  // An outer mount comes before what is mounted inside it.
+  std::vector<LaunchMount> sorted = launch.mounts;
+  std::ranges::stable_sort(sorted, {}, [](const LaunchMount& each) { return each.target; });
+  for (const LaunchMount& each : sorted) {
+    const auto volume = std::ranges::find(pod.volumes, each.volume, &LaunchVolume::name);
+    const bool host_path = volume != pod.volumes.end() && volume->type == LaunchVolume::Type::HostPath;
+    JsonObject entry = mount(host_path ? volume->path : folders.volume(each.volume), each.target);
+    entry["subPath"] = each.sub_path;
+    entry["readOnly"] = each.read_only;
+    entry["recursive"] = host_path;
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string log_folder_name(std::string_view ns, std::string_view name, std::string_view uid) {
+  return std::string(ns) + "_" + std::string(name) + "_" + std::string(uid);
+}
+
+std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders) {
+  JsonArray memory;
+  memory.push_back(JsonObject{{"folder", folders.run + "/shm"}, {"bytes", launch.shared_memory_bytes}});
+  JsonArray volumes;
+  for (const LaunchVolume& volume : launch.volumes) {
+    if (volume.type == LaunchVolume::Type::Memory) memory.push_back(JsonObject{{"folder", folders.volume(volume.name)}, {"bytes", volume.bytes}});
+    if (volume.type == LaunchVolume::Type::HostPath) volumes.push_back(JsonObject{{"name", volume.name}, {"path", volume.path}});
+  }
+  return to_text(JsonObject{{"version", 1},
+                            {"uid", launch.uid},
+                            {"namespace", launch.ns},
+                            {"pod", launch.name},
+                            {"hostname", launch.hostname},
+                            {"hosts", !launch.hosts.empty()},
+                            {"logFolder", folders.logs},
+                            {"memory", std::move(memory)},
+                            {"hostPaths", std::move(volumes)}});
+}
+
+std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch& pod, const PodFolders& folders, const std::vector<CgroupFolder>& cgroups) {
+  JsonArray groups, cgroup_list, host_folders;
+  for (const int64_t group : launch.groups) groups.emplace_back(group);
+  for (const char* folder : kHostFolders) host_folders.emplace_back(folder);
+  for (const CgroupFolder& cgroup : cgroups) {
+    JsonArray limits;
+    for (const auto& [file, text] : cgroup.limits) limits.push_back(JsonObject{{"file", file}, {"text", text}});
+    cgroup_list.push_back(JsonObject{{"folder", cgroup.folder}, {"limits", std::move(limits)}});
+  }
+  return to_text(JsonObject{{"version", 1},
+                            {"container", launch.container},
+                            {"run", launch.run},
+                            {"argv", texts(launch.argv)},
+                            {"env", texts(launch.env)},
+                            {"workingFolder", launch.working_folder},
+                            {"privateRoot", true},
+                            {"readOnlyRoot", launch.read_only_root},
+                            {"noNewPrivileges", launch.no_new_privileges},
+                            {"hostFolders", std::move(host_folders)},
+                            {"mounts", mounts(launch, pod, folders)},
+                            {"cgroups", std::move(cgroup_list)},
+                            {"uid", launch.uid},
+                            {"gid", launch.gid},
+                            {"groups", std::move(groups)},
+                            {"capabilities", launch.capabilities},
+                            {"oomScoreAdjust", launch.oom_score_adjust},
+                            {"messageFromLog", launch.message_from_log}});
+}
+
+}  // namespace yard

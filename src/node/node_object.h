@@ -1,0 +1,32 @@
+#pragma once
+// This machine as a Node object.
+
+#include <map>
+#include <string>
+
+#include "base/time.h"
+#include "json/json.h"
+
+namespace yard {
+
+struct NodeOptions {
+  std::string name;                             // "": the host's name in lower case
+  std::string address = "127.0.0.1";
+  std::map<std::string, std::string> capacity;  // --capacity: instead of what the machine has
+  std::map<std::string, std::string> labels;    // --node-label
+  int fake_gpus = 0;                            // --fake-gpus: nvidia.com/gpu without any device
+  std::string api_host = "127.0.0.1";           // where pods reach the API server
+  int api_port = 0;
+};
+
+// What the machine says about itself.
+struct MachineFacts {
+  std::string hostname, kernel, os_image, machine_id, boot_id, architecture;
+  int64_t cpus = 1, memory_bytes = 0, disk_bytes = 0;
+};
+MachineFacts read_machine(const std::string& state_folder);
+
+// The Node as it should be; `live` is the stored one or null. Its taints, annotations and foreign labels stay. Pure.
+Json node_object(const NodeOptions& options, const MachineFacts& machine, const Json& live, Time now);
+
+}  // namespace yard

@@ -1,0 +1,32 @@
+#pragma once
+// From a pod's YAML to what the runtime is told. Pure: objects come through a lookup.
+
+#include "node/environment.h"
+#include "node/pod_runtime.h"
+
+namespace yard {
+
+// What a launch needs to know of the node.
+struct LaunchFacts {
+  PodFactsForEnv env;
+  std::string api_host;  // KUBERNETES_SERVICE_HOST and _PORT
+  int api_port = 0;
+  int64_t memory_bytes = 0;  // of the machine
+};
+
+// Errors are the texts of FailedMount.
+Result<PodLaunch> pod_launch(const Json& pod, const LaunchFacts& facts);
+
+// Why a container cannot be started: a waiting reason and its message.
+struct LaunchRefusal {
+  std::string reason, message;
+};
+struct ContainerLaunchResult {
+  ContainerLaunch launch;
+  std::optional<LaunchRefusal> refusal;
+};
+ContainerLaunchResult container_launch(const Json& pod, const Json& container, int run, const LaunchFacts& facts);
+
+std::string pod_hostname(const Json& pod);
+
+}  // namespace yard

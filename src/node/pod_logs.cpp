@@ -1,0 +1,180 @@
+#include "node/pod_logs.h"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "api/tree.h"
+#include "base/strings.h"
+#include "node/log_reader.h"
+
+namespace yard {
+namespace {
+
+const Resource kPod{"v1", "Pod"};
+constexpr size_t kReadBudget = 256 << 10, kMostQueued = 1 << 20;
+constexpr Duration kSlowClientPause = std::chrono::milliseconds(50);
+
+// The newest run that has a log.
+std::optional<int> newest_log(const std::string& folder) {
+  std::optional<int> newest;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".log")) continue;
+    const auto number = parse_int64(std::string_view(name).substr(0, name.size() - 4));
+    if (number && (!newest || *number > *newest)) newest = static_cast<int>(*number);
+  }
+  return newest;
+}
+
+}  // namespace
+
+struct PodLogs::Stream {
+  PodLogRequest request;
+  int run = 0;
+  std::string folder;
+  std::unique_ptr<LogReader> reader;
+  std::shared_ptr<PodLogSink> sink;
+  LogReader::Piece piece;
+  int inotify = -1;
+  bool reading = false;    // on the pool
+  bool look_again = false;  // something came while it was read
+  bool was_ended = false;   // before the read that is under way: its end is the end
+  bool finished = false;
+};
+
+PodLogs::PodLogs(Client& client, Loop& loop, RealPodRuntime& runtime) : client_(client), loop_(loop), runtime_(runtime) {
+  runtime_.on_change([this, alive = alive_](const std::string& uid) {
+    if (*alive) wake(uid);
+  });
+}
+
+PodLogs::~PodLogs() {
+  *alive_ = false;
+  for (const auto& [uid, stream] : following_) {
+    if (stream->inotify < 0) continue;
+    loop_.forget_readable(stream->inotify);
+    close(stream->inotify);
+    stream->inotify = -1;
+  }
+}
+
+// The previous run is the one the status calls last; without --previous it is the newest with a log.
+std::optional<int> PodLogs::run_of(const PodLogRequest& request) const {
+  const std::string any = runtime_.log_path(request.ns, request.pod, request.uid, request.container, 0);
+  if (!request.previous) return newest_log(any.substr(0, any.find_last_of('/')));
+  const ObjectPtr object = client_.get(kPod, request.ns, request.pod);
+  if (object == nullptr) return std::nullopt;
+  const Json tree = object->tree();
+  for (const char* list : {"containerStatuses", "initContainerStatuses"}) {
+    for (const Json& status : list_at(tree, {"status", list})) {
+      if (text_at(status, {"name"}) != request.container) continue;
+      const std::string_view id = text_at(status, {"lastState", "terminated", "containerID"});
+      const auto run = parse_int64(id.substr(id.find_last_of('/') + 1));
+      if (run) return static_cast<int>(*run);
+    }
+  }
+  return std::nullopt;
+}
+
+void PodLogs::read_log(PodLogRequest request, std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink, std::function<void(Error)> failed) {
+  const std::optional<int> run = run_of(request);
+  if (!run) {
+    return failed(error(Reason::BadRequest, request.previous ? fmt::format("previous terminated container {} in pod {} not found", yard::quoted(request.container), yard::quoted(request.pod))
+                                                             : fmt::format("container {} in pod {} is not available", yard::quoted(request.container), yard::quoted(request.pod))));
+  }
+  const std::string path = runtime_.log_path(request.ns, request.pod, request.uid, request.container, *run);
+  auto reader = LogReader::open(path, {request.tail_lines, request.limit_bytes, request.since, request.timestamps});
+  if (!reader) return failed(error(Reason::BadRequest, fmt::format("container {} in pod {} is not available", yard::quoted(request.container), yard::quoted(request.pod))));
+  auto sink = open_sink();
+  if (!sink) return failed(sink.error());
+  auto stream = std::make_shared<Stream>();
+  stream->request = std::move(request);
+  stream->run = *run;
+  stream->folder = path.substr(0, path.find_last_of('/'));
+  stream->reader = std::move(*reader);
+  stream->sink = std::move(*sink);
+  if (stream->request.follow) watch(stream);
+  read_on(stream);
+}
+
+bool PodLogs::has_ended(const Stream& stream) const {
+  const PodRecord* record = runtime_.find(stream.request.uid);
+  if (record == nullptr) return true;
+  for (const ContainerRun& run : record->runs) {
+    if (run.container == stream.request.container && run.run == stream.run) return !run.is_running();
+  }
+  return !record->alive;
+}
+
+void PodLogs::watch(const StreamPtr& stream) {
+  following_.emplace(stream->request.uid, stream);
+  stream->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (stream->inotify < 0) return;
+  inotify_add_watch(stream->inotify, stream->folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
+  loop_.on_readable(stream->inotify, [this, stream] {
+    char buffer[4096];
+    while (stream->inotify >= 0 && read(stream->inotify, buffer, sizeof buffer) > 0) {
+    }
+    read_on(stream);
+  });
+}
+
+void PodLogs::wake(const std::string& uid) {
+  const auto [begin, end] = following_.equal_range(uid);
+  std::vector<StreamPtr> streams;
+  for (auto each = begin; each != end; ++each) streams.push_back(each->second);
+  for (const StreamPtr& stream : streams) read_on(stream);
+}
+
+void PodLogs::read_on(const StreamPtr& stream) {
+  if (stream->finished) return;
+  if (stream->reading) {
+    stream->look_again = true;
+    return;
+  }
+  if (stream->sink->is_gone()) return finish(stream);
+  stream->reading = true;
+  stream->look_again = false;
+  stream->was_ended = !stream->request.follow || has_ended(*stream);
+  loop_.run_blocking([stream] { stream->piece = stream->reader->read(kReadBudget); }, [this, stream, alive = alive_] {
+    if (*alive) take(stream);
+  });
+}
+
+void PodLogs::take(const StreamPtr& stream) {
+  stream->reading = false;
+  size_t queued = 0;
+  const bool at_end = stream->piece.at_end;
+  if (!stream->piece.bytes.empty()) queued = stream->sink->write(std::move(stream->piece.bytes));
+  stream->piece.bytes.clear();
+  if (stream->piece.finished || (at_end && stream->was_ended)) return finish(stream);
+  if (queued > kMostQueued) {
+    // The client is slow: the files keep what it has not read, up to their bound.
+    stream->reading = true;
+    loop_.after(kSlowClientPause, [this, stream, alive = alive_] {
+      if (!*alive) return;
+      stream->reading = false;
+      read_on(stream);
+    });
+    return;
+  }
+  if (!at_end || stream->look_again || has_ended(*stream)) read_on(stream);
+}
+
+void PodLogs::finish(const StreamPtr& stream) {
+  stream->finished = true;
+  stream->sink->end();
+  if (stream->inotify >= 0) {
+    loop_.forget_readable(stream->inotify);
+    close(stream->inotify);
+    stream->inotify = -1;
+  }
+  std::erase_if(following_, [&](const auto& entry) { return entry.second == stream; });
+}
+
+}  // namespace yard

@@ -1,0 +1,40 @@
+#pragma once
+// kubectl logs: from the files of a pod's runs to the API server's sinks. Loop thread; files are read on the pool.
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "client/client.h"
+#include "client/pod_streams.h"
+#include "node/real_pod_runtime.h"
+
+namespace yard {
+
+class PodLogs : public PodStreams {
+ public:
+  PodLogs(Client& client, Loop& loop, RealPodRuntime& runtime);
+  ~PodLogs() override;
+
+  void read_log(PodLogRequest request, std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink, std::function<void(Error)> failed) override;
+
+ private:
+  struct Stream;
+  using StreamPtr = std::shared_ptr<Stream>;
+  std::optional<int> run_of(const PodLogRequest& request) const;
+  bool has_ended(const Stream& stream) const;
+  void read_on(const StreamPtr& stream);
+  void take(const StreamPtr& stream);
+  void watch(const StreamPtr& stream);
+  void finish(const StreamPtr& stream);
+  void wake(const std::string& uid);
+
+  Client& client_;
+  Loop& loop_;
+  RealPodRuntime& runtime_;
+  std::multimap<std::string, StreamPtr> following_;  // by the pod's uid
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace yard

@@ -1,0 +1,56 @@
+#pragma once
+// A pod's containers beside their runs: what the decisions and the status share. Only plan_pod.cpp and its neighbours include this.
+
+#include <string>
+#include <vector>
+
+#include "node/plan_pod.h"
+#include "node/restart.h"
+
+namespace yard {
+
+struct ContainerView {
+  enum class Role { Init, Sidecar, App };
+  const Json* spec = nullptr;
+  std::string name;
+  Role role = Role::App;
+  RestartPolicy policy = RestartPolicy::Always;  // its own: init containers and sidecars differ from the pod
+  std::vector<const ContainerRun*> runs;
+  Restart restart;           // of the newest run, when that has ended
+  bool will_restart = false;  // `restart.again`, unless the pod is ending
+
+  const ContainerRun* newest() const { return runs.empty() ? nullptr : runs.back(); }
+  bool is_running() const { return !runs.empty() && runs.back()->is_running(); }
+  bool has_ended() const { return !runs.empty() && !runs.back()->is_running(); }
+  bool has_succeeded() const { return has_ended() && runs.back()->exit->code == 0; }
+  bool has_ended_for_good() const { return has_ended() && !will_restart; }
+};
+
+// Why and until when a pod's containers are being ended.
+struct Ending {
+  bool active = false;
+  Time kill_at{};
+  std::string reason, message;  // of the pod's status: DeadlineExceeded; "" for a deletion
+};
+
+struct PodView {
+  std::vector<ContainerView> containers;  // init containers first, in the spec's order
+  Ending ending;
+  RestartPolicy policy = RestartPolicy::Always;
+  bool init_done = false;    // every init container has succeeded, every sidecar has started
+  bool init_failed = false;  // and the policy does not try again
+};
+
+PodView view_of(const PodWorld& world);
+
+// The next status, complete. `terminal`: nothing runs and nothing will.
+Json next_status(const PodWorld& world, const PodView& view);
+bool is_terminal(const Json& status);
+
+// What became true between two statuses, as Events.
+std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, const Json& next);
+
+std::string container_id(const PodWorld& world, const ContainerRun& run);
+std::string pod_in_text(const Json& pod);  // name_namespace(uid), as kubelet's messages print it
+
+}  // namespace yard

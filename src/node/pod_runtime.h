@@ -1,0 +1,125 @@
+#pragma once
+// The agent's only way to touch processes. RealPodRuntime starts one shim a pod (node/shim); a simulation plays pods with
+// SimPodRuntime (tests/sim). Whatever runs goes on when the server dies: a new one asks recover() what is there.
+// Loop thread; a callback never runs before the call that leads to it has returned.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace yard {
+
+struct LaunchFile {
+  std::string path;  // below the volume
+  std::string content;
+  int mode = 0644;
+};
+
+// A volume of a pod, made before its first container starts and removed with the pod.
+struct LaunchVolume {
+  enum class Type { Empty, Memory, Files, HostPath };
+  std::string name;
+  Type type = Type::Empty;
+  uint64_t bytes = 0;              // of Memory; 0: the kernel's own bound
+  std::vector<LaunchFile> files;   // of Files, published as ..data links so that they can change in one step
+  std::string path, path_type;     // of HostPath: Directory, FileOrCreate ...
+  std::optional<int64_t> group;    // fsGroup
+};
+
+// A volume that a container sees at `target`.
+struct LaunchMount {
+  std::string volume;
+  std::string target;
+  std::string sub_path;  // below the volume, made where missing; never leads out of it
+  bool read_only = false;
+};
+
+// What a pod's shim is told once.
+struct PodLaunch {
+  std::string uid, ns, name;
+  std::string hostname;
+  std::vector<LaunchVolume> volumes;
+  std::string hosts;                  // the text of /etc/hosts
+  uint64_t shared_memory_bytes = 0;   // of /dev/shm; 0: half of the machine's memory
+};
+
+// What one run of one container is told.
+struct ContainerLaunch {
+  std::string container;
+  int run = 0;
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // NAME=value
+  std::string working_folder;    // made where missing
+  bool read_only_root = false;
+  std::vector<LaunchMount> mounts;
+  std::string message_path;       // terminationMessagePath; "": none
+  bool message_from_log = false;  // FallbackToLogsOnError
+  std::optional<int64_t> memory_limit_bytes, cpu_limit_milli, processes_limit;
+  int64_t cpu_request_milli = 0;
+  int64_t uid = 0, gid = 0;
+  std::vector<int64_t> groups;
+  uint64_t capabilities = 0;  // a mask; bounds what root in the container can do
+  bool no_new_privileges = true;
+  int oom_score_adjust = 0;
+};
+
+struct ContainerExit {
+  int code = 0;  // 128 + signal when killed by one
+  bool out_of_memory = false;
+  bool lost = false;  // the shim died: nobody knows how the run ended
+  Time at{};
+  std::string message;  // what the container left at its terminationMessagePath
+};
+
+struct ContainerRun {
+  std::string container;
+  int run = 0;
+  int pid = 0;
+  Time started{};
+  std::string failure;  // why the command could not be started; then `exit` is there too
+  std::optional<ContainerExit> exit;
+  bool is_running() const { return !exit; }
+};
+
+struct PodRecord {
+  std::string uid, ns, name;
+  bool alive = false;                 // its shim answers
+  std::vector<ContainerRun> runs;     // in order of their starts
+  std::vector<std::string> refusals;  // what the kernel refused of the sandbox
+  const ContainerRun* newest_run(std::string_view container) const {
+    const ContainerRun* newest = nullptr;
+    for (const ContainerRun& run : runs) {
+      if (run.container == container) newest = &run;
+    }
+    return newest;
+  }
+};
+
+class PodRuntime {
+ public:
+  virtual ~PodRuntime() = default;
+
+  // Called with a pod's uid whenever its record has changed; there may be several.
+  virtual void on_change(std::function<void(const std::string& uid)> callback) = 0;
+  // Finds the pods of earlier servers, then calls `done`. Once, before anything is started.
+  virtual void recover(std::function<void()> done) = 0;
+  virtual const PodRecord* find(std::string_view uid) const = 0;  // null: nothing of it is here
+  virtual std::vector<std::string> pods() const = 0;              // uids
+
+  // The shim of a pod. Asked again after its shim has died, the record's runs are kept and counted as lost.
+  virtual void start_pod(PodLaunch launch, std::function<void(Result<void>)> done) = 0;
+  // Idempotent: a (container, run) that has begun is not begun again.
+  virtual void start(std::string_view uid, ContainerLaunch launch, std::function<void(Result<void>)> done) = 0;
+  virtual void signal(std::string_view uid, std::string_view container, int signal) = 0;
+  virtual void stop(std::string_view uid) = 0;    // kills what runs; then the shim ends
+  virtual void remove(std::string_view uid) = 0;  // forgets a pod whose shim has ended; its logs stay
+  virtual void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) = 0;
+};
+
+}  // namespace yard

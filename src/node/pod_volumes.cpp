@@ -1,0 +1,126 @@
+#include "node/pod_volumes.h"
+
+#include <fmt/format.h>
+
+#include "api/meta/quantity.h"
+#include "api/tree.h"
+#include "base/strings.h"
+
+namespace yard {
+namespace {
+
+int mode_of(const Json& source, const Json& item, int otherwise) {
+  const int64_t all = int_at(source, {"defaultMode"}, otherwise);
+  return static_cast<int>(int_at(item, {"mode"}, all)) & 0777;
+}
+
+// The keys of a ConfigMap or Secret as files: all, or those `items` names.
+Result<void> add_object_files(LaunchVolume& volume, std::string_view kind, std::string_view name, const Json& source, int mode, const PodFactsForEnv& facts) {
+  const std::string_view word = kind == "Secret" ? "secret" : "configmap";
+  const bool optional = bool_at(source, {"optional"});
+  const Json object = facts.find(kind, name);
+  if (object.is_null()) {
+    if (optional) return {};
+    return error(Reason::NotFound, fmt::format("{} {} not found", word, quoted(name)));
+  }
+  const JsonArray& items = list_at(source, {"items"});
+  if (items.empty()) {
+    for (const std::string& key : keys_of(object)) volume.files.push_back({key, data_of(object, key).value_or(""), mode});
+    return {};
+  }
+  for (const Json& item : items) {
+    const std::string_view key = text_at(item, {"key"});
+    const auto content = data_of(object, key);
+    if (!content && optional) continue;
+    if (!content) return error(Reason::NotFound, fmt::format("{} references non-existent {} key: {}", word, kind == "Secret" ? "secret" : "config", key));
+    volume.files.push_back({std::string(text_at(item, {"path"})), *content, mode_of(Json(JsonObject{{"defaultMode", mode}}), item, mode)});
+  }
+  return {};
+}
+
+const Json& container_named(const Json& pod, std::string_view name) {
+  static const Json kNone = JsonObject();
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const Json& container : list_at(pod, {"spec", list})) {
+      if (text_at(container, {"name"}) == name) return container;
+    }
+  }
+  return kNone;
+}
+
+Result<void> add_downward_files(LaunchVolume& volume, const Json& pod, const Json& source, int mode, const PodFactsForEnv& facts) {
+  for (const Json& item : list_at(source, {"items"})) {
+    LaunchFile file{std::string(text_at(item, {"path"})), "", mode_of(Json(JsonObject{{"defaultMode", mode}}), item, mode)};
+    if (const Json* ref = find(item, "fieldRef")) {
+      file.content = TRY(field_ref_text(pod, text_at(*ref, {"fieldPath"}), facts));
+    } else if (const Json* resource = find(item, "resourceFieldRef")) {
+      file.content = TRY(resource_ref_text(container_named(pod, text_at(*resource, {"containerName"})), *resource, facts.allocatable));
+    }
+    volume.files.push_back(std::move(file));
+  }
+  return {};
+}
+
+Result<void> add_projected_files(LaunchVolume& volume, const Json& pod, const Json& source, int mode, const PodFactsForEnv& facts) {
+  for (const Json& each : list_at(source, {"sources"})) {
+    if (const Json* map = find(each, "configMap")) TRY(add_object_files(volume, "ConfigMap", text_at(*map, {"name"}), *map, mode, facts));
+    if (const Json* secret = find(each, "secret")) TRY(add_object_files(volume, "Secret", text_at(*secret, {"name"}), *secret, mode, facts));
+    if (const Json* downward = find(each, "downwardAPI")) TRY(add_downward_files(volume, pod, *downward, mode, facts));
+    // No tokens are issued yet: the file is there, and empty.
+    if (const Json* token = find(each, "serviceAccountToken")) volume.files.push_back({std::string(text_at(*token, {"path"})), "", mode});
+  }
+  return {};
+}
+
+uint64_t memory_bytes(const Json& source) {
+  const auto limit = Quantity::parse(text_at(source, {"sizeLimit"}));
+  return limit && limit->value() > 0 ? static_cast<uint64_t>(limit->value()) : 0;
+}
+
+Result<LaunchVolume> volume_of(const Json& pod, const Json& spec, const PodFactsForEnv& facts) {
+  LaunchVolume out;
+  out.name = text_at(spec, {"name"});
+  if (find_path(pod, {"spec", "securityContext", "fsGroup"}) != nullptr) out.group = int_at(pod, {"spec", "securityContext", "fsGroup"});
+  if (const Json* source = find(spec, "emptyDir")) {
+    if (text_at(*source, {"medium"}) == "Memory") {
+      out.type = LaunchVolume::Type::Memory;
+      out.bytes = memory_bytes(*source);
+    }
+    return out;
+  }
+  if (const Json* source = find(spec, "hostPath")) {
+    out.type = LaunchVolume::Type::HostPath;
+    out.path = text_at(*source, {"path"});
+    out.path_type = text_at(*source, {"type"});
+    return out;
+  }
+  out.type = LaunchVolume::Type::Files;
+  if (const Json* source = find(spec, "configMap")) {
+    TRY(add_object_files(out, "ConfigMap", text_at(*source, {"name"}), *source, mode_of(*source, Json(), 0644), facts));
+  } else if (const Json* secret = find(spec, "secret")) {
+    TRY(add_object_files(out, "Secret", text_at(*secret, {"secretName"}), *secret, mode_of(*secret, Json(), 0644), facts));
+  } else if (const Json* downward = find(spec, "downwardAPI")) {
+    TRY(add_downward_files(out, pod, *downward, mode_of(*downward, Json(), 0644), facts));
+  } else if (const Json* projected = find(spec, "projected")) {
+    TRY(add_projected_files(out, pod, *projected, mode_of(*projected, Json(), 0644), facts));
+  } else {
+    return error(Reason::Invalid, "this kind of volume is not supported on this machine yet: use emptyDir, hostPath, configMap, secret, downwardAPI or projected");
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<LaunchVolume>> pod_volumes(const Json& pod, const PodFactsForEnv& facts) {
+  std::vector<LaunchVolume> out;
+  for (const Json& spec : list_at(pod, {"spec", "volumes"})) {
+    auto volume = volume_of(pod, spec, facts);
+    if (!volume) {
+      return error(volume.error().reason, fmt::format("MountVolume.SetUp failed for volume {} : {}", quoted(text_at(spec, {"name"})), volume.error().message));
+    }
+    out.push_back(std::move(*volume));
+  }
+  return out;
+}
+
+}  // namespace yard

@@ -1,0 +1,10 @@
+#pragma once
+#include "node/environment.h"
+#include "node/pod_runtime.h"
+
+namespace yard {
+
+// The volumes of a pod (kubernetes-core C5). An error is the text after "MountVolume.SetUp failed for volume".
+Result<std::vector<LaunchVolume>> pod_volumes(const Json& pod, const PodFactsForEnv& facts);
+
+}  // namespace yard

@@ -1,0 +1,373 @@
+#include "node/real_pod_runtime.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "api/tree.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "json/json.h"
+#include "node/files.h"
+#include "node/journal.h"
+#include "node/shim_socket.h"
+#include "node/volume_files.h"
+
+namespace yard {
+namespace {
+
+constexpr size_t kMostJournal = 64 << 20, kMostMessage = 4096, kMostLogMessage = 2048;
+constexpr size_t kMostLogMessageLines = 80;
+constexpr size_t kMostLaunchFile = 16 << 20;
+constexpr size_t kMostProcText = 4 << 20;
+
+Json read_json(const std::string& path) {
+  const auto text = read_text(path, kMostLaunchFile);
+  auto parsed = parse_json(text.value_or(""));
+  return parsed ? std::move(parsed->value) : Json(JsonObject());
+}
+
+// The text of log lines without their heads.
+std::string log_text(std::string_view raw) {
+  std::string out;
+  for (const std::string_view line : split(raw, '\n')) {
+    // time stream tag text
+    size_t at = 0;
+    for (int space = 0; space < 3 && at != std::string_view::npos; ++space) at = line.find(' ', at == 0 ? 0 : at + 1);
+    if (at == std::string_view::npos || at < 2) continue;
+    out.append(line.substr(at + 1));
+    if (line[at - 1] == 'F') out += '\n';
+  }
+  return out;
+}
+
+}  // namespace
+
+RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string shim)
+    : loop_(loop), state_(std::move(state_folder)), shim_(std::move(shim)), cgroup_name_("trainyard-" + hex(hash_bytes(state_))) {
+  cgroups_ = own_cgroups(read_text("/proc/self/cgroup", kMostProcText).value_or(""), read_text("/proc/self/mountinfo", kMostProcText).value_or(""));
+}
+
+RealPodRuntime::~RealPodRuntime() {
+  *alive_ = false;
+  for (const auto& [uid, pod] : pods_) {
+    if (pod->socket < 0) continue;
+    loop_.forget_readable(pod->socket);
+    close(pod->socket);
+  }
+}
+
+PodFolders RealPodRuntime::folders_of(const PodLaunch& launch) const {
+  return {state_ + "/run/" + launch.uid, state_ + "/logs/" + log_folder_name(launch.ns, launch.name, launch.uid)};
+}
+
+RealPodRuntime::Pod* RealPodRuntime::find_pod(std::string_view uid) {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? nullptr : found->second.get();
+}
+
+const PodRecord* RealPodRuntime::find(std::string_view uid) const {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? nullptr : &found->second->record;
+}
+
+std::vector<std::string> RealPodRuntime::pods() const {
+  std::vector<std::string> out;
+  for (const auto& [uid, pod] : pods_) out.push_back(uid);
+  return out;
+}
+
+std::string RealPodRuntime::log_path(std::string_view ns, std::string_view name, std::string_view uid, std::string_view container, int run) const {
+  return PodFolders{"", state_ + "/logs/" + log_folder_name(ns, name, uid)}.log(container, run);
+}
+
+void RealPodRuntime::report(const std::string& uid) {
+  loop_.post([this, uid, alive = alive_] {
+    if (!*alive) return;
+    for (const auto& callback : changed_) callback(uid);
+  });
+}
+
+void RealPodRuntime::recover(std::function<void()> done) {
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(state_ + "/run", code)) {
+    if (entry.is_directory(code)) adopt(entry.path().filename().string());
+  }
+  loop_.post(std::move(done));
+}
+
+void RealPodRuntime::adopt(const std::string& uid) {
+  auto pod = std::make_unique<Pod>();
+  const std::string folder = state_ + "/run/" + uid;
+  const Json launch = read_json(folder + "/launch.json");
+  if (text_at(launch, {"uid"}) != uid) {
+    // The server died before the launch was written: no shim was started.
+    remove_folder(folder);
+    return;
+  }
+  pod->launch.uid = uid;
+  pod->launch.ns = text_at(launch, {"namespace"});
+  pod->launch.name = text_at(launch, {"pod"});
+  pod->launch.hosts = bool_at(launch, {"hosts"}) ? "kept" : "";
+  for (const Json& entry : list_at(launch, {"hostPaths"})) {
+    LaunchVolume volume;
+    volume.name = text_at(entry, {"name"});
+    volume.type = LaunchVolume::Type::HostPath;
+    volume.path = text_at(entry, {"path"});
+    pod->launch.volumes.push_back(std::move(volume));
+  }
+  pod->folders = folders_of(pod->launch);
+  pod->record.uid = uid;
+  pod->record.ns = pod->launch.ns;
+  pod->record.name = pod->launch.name;
+  read_journal(*pod);
+  Pod& kept = *(pods_[uid] = std::move(pod));
+  const int socket = connect_to_shim(folder, false);
+  if (socket >= 0) {
+    watch(kept, socket);
+    return;
+  }
+  shim_ended(kept);
+}
+
+void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>)> done) {
+  const PodFolders folders = folders_of(launch);
+  auto made = std::make_shared<Result<void>>();
+  auto kept = std::make_shared<PodLaunch>(std::move(launch));
+  loop_.run_blocking(
+      [made, kept, folders] {
+        *made = [&]() -> Result<void> {
+          TRY(make_folders(folders.run + "/messages", 0700));
+          TRY(make_folders(folders.run + "/volumes", 0700));
+          TRY(make_folders(folders.logs, 0700));
+          for (const LaunchVolume& volume : kept->volumes) TRY(make_volume(volume, folders.volume(volume.name)));
+          if (!kept->hosts.empty()) TRY(write_text(folders.run + "/hosts", kept->hosts, 0644));
+          return write_text(folders.run + "/launch.json", pod_launch_text(*kept, folders), 0600, true);
+        }();
+      },
+      [this, made, kept, folders, alive = alive_, done = std::move(done)] {
+        if (!*alive) return;
+        if (!*made) return done(*made);
+        Pod* pod = find_pod(kept->uid);
+        if (pod == nullptr) {
+          pod = (pods_[kept->uid] = std::make_unique<Pod>()).get();
+          pod->record.uid = kept->uid;
+          pod->record.ns = kept->ns;
+          pod->record.name = kept->name;
+        }
+        pod->launch = std::move(*kept);
+        pod->folders = folders;
+        done(spawn_shim(*pod));
+      });
+}
+
+Result<void> RealPodRuntime::spawn_shim(Pod& pod) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return system_error("cannot make a socket for the pod");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, (pod.folders.run + "/shim.log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 4);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t all, none;
+  sigfillset(&all);
+  sigemptyset(&none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  const char* arguments[] = {"trainyard-shim", pod.folders.run.c_str(), "3", nullptr};
+  const char* environment[] = {nullptr};
+  pid_t pid = 0;
+  const int problem = posix_spawn(&pid, shim_.c_str(), &actions, &attributes, const_cast<char**>(arguments), const_cast<char**>(environment));
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  close(ends[1]);
+  if (problem != 0) {
+    close(ends[0]);
+    errno = problem;
+    return system_error("cannot start the pod's shim " + shim_);
+  }
+  pod.child = pid;
+  watch(pod, ends[0]);
+  return {};
+}
+
+void RealPodRuntime::watch(Pod& pod, int socket) {
+  pod.socket = socket;
+  pod.record.alive = true;
+  loop_.on_readable(socket, [this, uid = pod.record.uid] { on_readable(uid); });
+}
+
+void RealPodRuntime::on_readable(const std::string& uid) {
+  Pod* pod = find_pod(uid);
+  if (pod == nullptr || pod->socket < 0) return;
+  char message[kMostMessage];
+  ssize_t size = 0;
+  bool ended = false;
+  // Messages only wake us; the journal says what has happened.
+  while ((size = recv(pod->socket, message, sizeof message, MSG_DONTWAIT)) != 0) {
+    if (size > 0 && std::string_view(message, static_cast<size_t>(size)).starts_with("error ")) {
+      log_warning("shim of {}/{}: {}", pod->record.ns, pod->record.name, std::string_view(message, static_cast<size_t>(size)));
+    }
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) break;
+  }
+  ended = size == 0 || (size < 0 && errno != EAGAIN);
+  const size_t before = pod->journal_read;
+  read_journal(*pod);
+  if (ended) return shim_ended(*pod);
+  if (pod->journal_read != before) report(uid);
+}
+
+void RealPodRuntime::read_journal(Pod& pod) {
+  const int fd = open((pod.folders.run + "/journal").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  std::string text;
+  char buffer[16384];
+  ssize_t count = 0;
+  while (text.size() < kMostJournal && (count = pread(fd, buffer, sizeof buffer, static_cast<off_t>(pod.journal_read + text.size()))) > 0) {
+    text.append(buffer, static_cast<size_t>(count));
+  }
+  close(fd);
+  std::string_view rest = text;
+  for (size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+    add_journal_line(pod.record, rest.substr(0, end));
+    pod.journal_read += end + 1;
+    rest.remove_prefix(end + 1);
+  }
+  for (ContainerRun& run : pod.record.runs) {
+    if (run.exit && run.exit->message.empty()) read_message(pod, run);
+  }
+}
+
+void RealPodRuntime::read_message(const Pod& pod, ContainerRun& run) const {
+  run.exit->message = read_tail(pod.folders.message(run.container, run.run), kMostMessage).value_or("");
+  if (!run.exit->message.empty() || run.exit->code == 0) return;
+  if (!bool_at(read_json(pod.folders.container_file(run.container, run.run)), {"messageFromLog"})) return;
+  std::string text = log_text(read_tail(pod.folders.log(run.container, run.run), 4 * kMostLogMessage).value_or(""));
+  if (text.size() > kMostLogMessage) text.erase(0, text.size() - kMostLogMessage);
+  const auto lines = split(text, '\n');
+  if (lines.size() > kMostLogMessageLines) text.erase(0, static_cast<size_t>(lines[lines.size() - kMostLogMessageLines].data() - text.data()));
+  run.exit->message = std::move(text);
+}
+
+void RealPodRuntime::shim_ended(Pod& pod) {
+  if (pod.socket >= 0) {
+    loop_.forget_readable(pod.socket);
+    close(pod.socket);
+    pod.socket = -1;
+  }
+  if (pod.child > 0) {
+    loop_.run_blocking([child = pod.child] { waitpid(child, nullptr, 0); }, [] {});
+    pod.child = 0;
+  }
+  pod.record.alive = false;
+  mark_lost(pod.record, loop_.now());
+  sweep_cgroups(pod);
+  report(pod.record.uid);
+}
+
+// A shim removes its groups itself; one that was killed has left them, and its processes have died with it.
+void RealPodRuntime::sweep_cgroups(const Pod& pod) const {
+  for (const std::string& root : {cgroups_.memory, cgroups_.cpu, cgroups_.pids}) {
+    if (root.empty()) continue;
+    const std::string folder = root + "/" + cgroup_name_ + "/" + pod.record.uid;
+    std::error_code code;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+      if (!entry.is_directory(code)) continue;
+      const auto left = read_text(entry.path().string() + "/cgroup.procs", kMostProcText).value_or("");
+      for (const std::string_view word : split(left, '\n')) {
+        if (const auto pid = parse_int64(word); pid && *pid > 1) kill(static_cast<pid_t>(*pid), SIGKILL);
+      }
+      rmdir(entry.path().c_str());
+    }
+    rmdir(folder.c_str());
+    rmdir((root + "/" + cgroup_name_).c_str());  // stays while other pods are in it
+  }
+}
+
+Result<void> RealPodRuntime::tell(Pod& pod, const std::string& message) {
+  if (pod.socket < 0) return error(Reason::ServiceUnavailable, "the pod's shim has ended");
+  if (send(pod.socket, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return system_error("cannot reach the pod's shim");
+  return {};
+}
+
+void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch, std::function<void(Result<void>)> done) {
+  Pod* pod = find_pod(uid);
+  if (pod == nullptr) {
+    loop_.post([done = std::move(done)] { done(error(Reason::NotFound, "the pod has no shim")); });
+    return;
+  }
+  struct Work {
+    ContainerLaunch launch;
+    std::string file, text, message_file;
+    Result<void> written;
+  };
+  auto work = std::make_shared<Work>();
+  work->text = container_launch_text(launch, pod->launch, pod->folders, container_cgroups(cgroups_, cgroup_name_, uid, launch));
+  work->file = pod->folders.container_file(launch.container, launch.run);
+  work->message_file = pod->folders.message(launch.container, launch.run);
+  work->launch = std::move(launch);
+  loop_.run_blocking(
+      [work] {
+        work->written = write_text(work->file, work->text, 0600);
+        // The container's user may be anyone.
+        if (work->written) work->written = write_text(work->message_file, "", 0666);
+      },
+      [this, work, uid = std::string(uid), alive = alive_, done = std::move(done)] {
+        if (!*alive) return;
+        Pod* there = find_pod(uid);
+        if (there == nullptr) return done(error(Reason::NotFound, "the pod has no shim"));
+        if (!work->written) return done(work->written);
+        done(tell(*there, fmt::format("start {} {}", work->launch.container, work->launch.run)));
+      });
+}
+
+void RealPodRuntime::signal(std::string_view uid, std::string_view container, int number) {
+  Pod* pod = find_pod(uid);
+  if (pod == nullptr) return;
+  for (const ContainerRun& run : pod->record.runs) {
+    if (run.container != container || !run.is_running()) continue;
+    if (auto told = tell(*pod, fmt::format("signal {} {} {}", container, run.run, number)); !told) log_warning("{}", told.error().message);
+  }
+}
+
+void RealPodRuntime::stop(std::string_view uid) {
+  Pod* pod = find_pod(uid);
+  if (pod == nullptr || pod->socket < 0) return;
+  if (auto told = tell(*pod, "stop"); !told) log_warning("{}", told.error().message);
+}
+
+void RealPodRuntime::remove(std::string_view uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end() || found->second->record.alive) return;
+  // Its launch goes first: a folder half removed is not taken for a pod.
+  const std::string folder = found->second->folders.run;
+  sweep_cgroups(*found->second);
+  pods_.erase(found);
+  loop_.run_blocking([folder] {
+    unlink((folder + "/launch.json").c_str());
+    remove_folder(folder);
+  }, [] {});
+}
+
+void RealPodRuntime::remove_logs(std::string_view ns, std::string_view name, std::string_view uid) {
+  loop_.run_blocking([folder = state_ + "/logs/" + log_folder_name(ns, name, uid)] { remove_folder(folder); }, [] {});
+}
+
+}  // namespace yard

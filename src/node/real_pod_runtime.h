@@ -1,0 +1,64 @@
+#pragma once
+// Pods as processes: one shim each in <state>/run/<uid>/, its logs in <state>/logs/.
+
+#include <map>
+#include <memory>
+
+#include "base/loop.h"
+#include "node/cgroups.h"
+#include "node/launch_files.h"
+#include "node/pod_runtime.h"
+
+namespace yard {
+
+class RealPodRuntime : public PodRuntime {
+ public:
+  // `shim` is the path of the installed executable (node/shim_program.h).
+  RealPodRuntime(Loop& loop, std::string state_folder, std::string shim);
+  ~RealPodRuntime() override;  // leaves every pod running
+
+  void on_change(std::function<void(const std::string& uid)> callback) override { changed_.push_back(std::move(callback)); }
+  void recover(std::function<void()> done) override;
+  const PodRecord* find(std::string_view uid) const override;
+  std::vector<std::string> pods() const override;
+  void start_pod(PodLaunch launch, std::function<void(Result<void>)> done) override;
+  void start(std::string_view uid, ContainerLaunch launch, std::function<void(Result<void>)> done) override;
+  void signal(std::string_view uid, std::string_view container, int signal) override;
+  void stop(std::string_view uid) override;
+  void remove(std::string_view uid) override;
+  void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) override;
+
+  // Where the log of a run lies, for whoever reads it.
+  std::string log_path(std::string_view ns, std::string_view name, std::string_view uid, std::string_view container, int run) const;
+
+ private:
+  struct Pod {
+    PodLaunch launch;  // what runs need of it: names, hostPath volumes, hosts
+    PodFolders folders;
+    PodRecord record;
+    int socket = -1;
+    int child = 0;  // the shim's pid when we started it
+    size_t journal_read = 0;
+  };
+  PodFolders folders_of(const PodLaunch& launch) const;
+  Pod* find_pod(std::string_view uid);
+  void adopt(const std::string& uid);
+  Result<void> spawn_shim(Pod& pod);
+  void watch(Pod& pod, int socket);
+  void on_readable(const std::string& uid);
+  void read_journal(Pod& pod);
+  void read_message(const Pod& pod, ContainerRun& run) const;
+  void shim_ended(Pod& pod);
+  void sweep_cgroups(const Pod& pod) const;
+  Result<void> tell(Pod& pod, const std::string& message);
+  void report(const std::string& uid);
+
+  Loop& loop_;
+  std::string state_, shim_, cgroup_name_;
+  CgroupRoots cgroups_;
+  std::map<std::string, std::unique_ptr<Pod>, std::less<>> pods_;
+  std::vector<std::function<void(const std::string&)>> changed_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // false once we are gone; late answers look at it
+};
+
+}  // namespace yard

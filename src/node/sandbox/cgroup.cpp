@@ -1,0 +1,78 @@
+#include "node/sandbox/cgroup.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "node/shim/files.h"
+
+namespace shim {
+namespace {
+
+constexpr int kMostKillRounds = 50;
+
+std::string refusal(const std::string& what) { return what + ": " + strerror(errno); }
+
+void kill_all_in(const std::string& folder) {
+  std::string text;
+  if (!read_whole((folder + "/cgroup.procs").c_str(), text)) return;
+  const char* at = text.c_str();
+  while (*at != '\0') {
+    char* end = nullptr;
+    const long pid = strtol(at, &end, 10);
+    if (end == at) break;
+    if (pid > 1) kill(static_cast<pid_t>(pid), SIGKILL);
+    at = *end == '\n' ? end + 1 : end;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups) {
+  std::vector<std::string> refusals;
+  std::erase_if(cgroups, [&](const Cgroup& cgroup) {
+    if (make_folders(cgroup.folder)) return false;
+    refusals.push_back(refusal("cannot make the control group " + cgroup.folder));
+    return true;
+  });
+  for (const Cgroup& cgroup : cgroups) {
+    for (const auto& [file, text] : cgroup.limits) {
+      if (!write_file((cgroup.folder + "/" + file).c_str(), text)) refusals.push_back(refusal("cannot set " + file + " to " + text));
+    }
+  }
+  return refusals;
+}
+
+std::string enter_cgroups(const std::vector<Cgroup>& cgroups) {
+  for (const Cgroup& cgroup : cgroups) {
+    if (!write_file((cgroup.folder + "/tasks").c_str(), "0")) return refusal("cannot enter the control group " + cgroup.folder);
+  }
+  return "";
+}
+
+long oom_kills(const std::vector<Cgroup>& cgroups) {
+  for (const Cgroup& cgroup : cgroups) {
+    std::string text;
+    if (!read_whole((cgroup.folder + "/memory.oom_control").c_str(), text)) continue;
+    const size_t at = text.find("oom_kill ");
+    if (at != std::string::npos) return strtol(text.c_str() + at + 9, nullptr, 10);
+  }
+  return 0;
+}
+
+void remove_cgroups(const std::vector<Cgroup>& cgroups) {
+  for (const Cgroup& cgroup : cgroups) {
+    for (int round = 0; rmdir(cgroup.folder.c_str()) != 0 && errno == EBUSY && round < kMostKillRounds; ++round) {
+      kill_all_in(cgroup.folder);
+      usleep(1000);  // a killed task leaves its group a moment later, without telling
+    }
+    rmdir(parent_of(cgroup.folder).c_str());  // the pod's, once its last container's is gone
+  }
+}
+
+}  // namespace shim

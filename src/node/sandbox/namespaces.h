@@ -1,0 +1,14 @@
+#pragma once
+// What all containers of a pod share: host name, ipc, a view of the mounts, memory-backed folders.
+
+#include <string>
+#include <vector>
+
+#include "node/shim/launch.h"
+
+namespace shim {
+
+// Called once by the shim. The refusals, one text each; the pod goes on without what was refused.
+std::vector<std::string> enter_pod_namespaces(const Pod& pod);
+
+}  // namespace shim

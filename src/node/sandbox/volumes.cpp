@@ -1,0 +1,103 @@
+#include "node/sandbox/volumes.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "node/shim/files.h"
+
+namespace shim {
+namespace {
+
+std::string failure(const std::string& what) { return what + ": " + strerror(errno); }
+
+int open_beneath(int folder, const std::string& path, uint64_t flags) {
+  open_how how{};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  return static_cast<int>(syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how));
+}
+
+// Opens volume/sub/path and makes the folders that are missing; no link leads out of the volume.
+int open_sub_path(int volume, const std::string& sub_path) {
+  if (const int there = open_beneath(volume, sub_path, O_PATH); there >= 0 || errno != ENOENT) return there;
+  struct stat facts;
+  const mode_t mode = fstat(volume, &facts) == 0 ? facts.st_mode & 07777 : 0755;
+  int at = openat(volume, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  size_t begin = 0;
+  while (at >= 0 && begin < sub_path.size()) {
+    const size_t end = std::min(sub_path.find('/', begin), sub_path.size());
+    const std::string part = sub_path.substr(begin, end - begin);
+    begin = end + 1;
+    if (part.empty() || part == ".") continue;
+    int next = open_beneath(at, part, O_PATH);
+    if (next < 0 && errno == ENOENT && mkdirat(at, part.c_str(), 0755) == 0) {
+      fchmodat(at, part.c_str(), mode, 0);
+      next = open_beneath(at, part, O_PATH);
+    }
+    const int problem = errno;
+    close(at);
+    errno = problem;
+    at = next;
+  }
+  return at;
+}
+
+std::string open_volume(const Mount& mount, OpenVolume& out) {
+  int source = open(mount.source.c_str(), O_PATH | O_CLOEXEC);
+  if (source < 0) return failure("cannot open " + mount.source);
+  if (!mount.sub_path.empty()) {
+    const int below = open_sub_path(source, mount.sub_path);
+    const int problem = errno;
+    close(source);
+    errno = problem;
+    if (below < 0) return failure("cannot open the sub-path " + mount.sub_path + " of " + mount.source);
+    source = below;
+  }
+  struct stat facts;
+  if (fstat(source, &facts) != 0) return failure("cannot look at " + mount.source);
+  out.is_folder = S_ISDIR(facts.st_mode);
+  out.target = mount.target;
+  const unsigned recursive = mount.recursive ? AT_RECURSIVE : 0;
+  out.fd = static_cast<int>(syscall(SYS_open_tree, source, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | recursive));
+  const int problem = errno;
+  close(source);
+  errno = problem;
+  if (out.fd < 0) return failure("cannot mount " + mount.source);
+  if (mount.read_only) {
+    mount_attr attributes{};
+    attributes.attr_set = MOUNT_ATTR_RDONLY;
+    if (syscall(SYS_mount_setattr, out.fd, "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0) return failure("cannot make read-only " + mount.source);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string open_volumes(const std::vector<Mount>& mounts, std::vector<OpenVolume>& volumes) {
+  for (const Mount& mount : mounts) {
+    volumes.emplace_back();
+    if (std::string problem = open_volume(mount, volumes.back()); !problem.empty()) return problem;
+  }
+  return "";
+}
+
+std::string attach_volumes(const std::vector<OpenVolume>& volumes) {
+  for (const OpenVolume& volume : volumes) {
+    const bool made = volume.is_folder ? make_folders(volume.target) : make_folders(parent_of(volume.target)) && touch(volume.target);
+    if (!made) return failure("cannot make the mount point " + volume.target);
+    if (syscall(SYS_move_mount, volume.fd, "", AT_FDCWD, volume.target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0) {
+      return failure("cannot mount at " + volume.target);
+    }
+    close(volume.fd);
+  }
+  return "";
+}
+
+}  // namespace shim

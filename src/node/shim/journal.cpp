@@ -1,0 +1,49 @@
+#include "node/shim/journal.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "node/shim/files.h"
+
+namespace shim {
+
+void Journal::remember(const std::string& line) {
+  char verb[16], container[256];
+  int run = 0;
+  if (sscanf(line.c_str(), "%15s %255s %d", verb, container, &run) != 3 || std::string(verb) == "refused") return;
+  runs_[{container, run}] = std::string(verb) != "start";
+}
+
+bool Journal::open(const char* path, long long now_ns) {
+  std::string text;
+  if (read_whole(path, text)) {
+    size_t begin = 0;
+    for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+      remember(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  fd_ = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd_ < 0) return false;
+  if (!text.empty() && text.back() != '\n') write_all(fd_, "\n", 1);  // cut by a crash of the machine
+  const auto before = runs_;
+  for (const auto& [key, ended] : before) {
+    if (!ended) append("lost " + key.first + " " + std::to_string(key.second) + " " + std::to_string(now_ns));
+  }
+  return true;
+}
+
+void Journal::append(const std::string& line) {
+  remember(line);
+  const std::string whole = line + "\n";
+  write_all(fd_, whole.data(), whole.size());
+  synced_ = false;
+}
+
+void Journal::sync() {
+  fdatasync(fd_);
+  synced_ = true;
+}
+
+}  // namespace shim

@@ -1,0 +1,304 @@
+// trainyard-shim <run folder> [first connection's descriptor]
+// The parent of one pod's processes, keeper of their output and exit codes. It decides nothing: it does what the server
+// says over its socket, writes what happened into the journal and goes on when the server dies. Single-threaded.
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "node/sandbox/cgroup.h"
+#include "node/sandbox/namespaces.h"
+#include "node/shim/files.h"
+#include "node/shim/journal.h"
+#include "node/shim/launch.h"
+#include "node/shim/log_file.h"
+#include "node/shim/spawn.h"
+
+namespace shim {
+namespace {
+
+constexpr int kProtocol = 1;
+constexpr size_t kMostClients = 8;
+constexpr size_t kMostMessage = 4096;
+constexpr size_t kReadSize = 64 << 10;
+
+int64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+struct Running {
+  Container launch;
+  pid_t pid = -1;
+  int out = -1, err = -1;
+  long oom_kills_before = 0;
+  LogFile log;
+};
+
+class Shim {
+ public:
+  explicit Shim(std::string folder) : folder_(std::move(folder)) {}
+
+  // Prints why, and answers false, when this pod cannot be kept.
+  bool open(int first_client);
+  void run();
+
+ private:
+  bool listen_on_socket();
+  void accept_client();
+  void read_client(int fd);
+  void obey(int fd, const std::string& message);
+  void start(const std::string& container, int run);
+  void reap();
+  void finish(Running& running, int status);
+  void read_output(Running& running, int& fd, const char* stream, bool to_the_end);
+  void tell(const std::string& line);
+  std::string stat_text() const;
+
+  std::string folder_;
+  Pod pod_;
+  Journal journal_;
+  int lock_ = -1, listener_ = -1, signals_ = -1;
+  std::vector<int> clients_;
+  std::vector<std::unique_ptr<Running>> running_;
+  std::vector<char> buffer_;
+  bool stopping_ = false;
+};
+
+bool Shim::open(int first_client) {
+  setsid();
+  if (chdir(folder_.c_str()) != 0) return perror("the run folder"), false;
+  lock_ = ::open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) != 0) return perror("the pod's lock"), false;
+  if (std::string problem = read_pod("launch.json", pod_); !problem.empty()) return fprintf(stderr, "%s\n", problem.c_str()), false;
+  if (!journal_.open("journal", now_ns())) return perror("the journal"), false;
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  prctl(PR_SET_NAME, "trainyard-shim", 0, 0, 0);
+  sigset_t blocked;
+  sigfillset(&blocked);
+  sigprocmask(SIG_BLOCK, &blocked, nullptr);
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  signals_ = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals_ < 0 || !listen_on_socket()) return perror("the pod's socket"), false;
+  if (!make_folders(folder_ + "/shm")) return perror("the shared memory folder"), false;
+  if (first_client >= 0) {
+    fcntl(first_client, F_SETFD, FD_CLOEXEC);
+    clients_.push_back(first_client);
+  }
+  for (const std::string& refusal : enter_pod_namespaces(pod_)) journal_.append("refused " + refusal);
+  tell("hello " + std::to_string(kProtocol) + " " + std::to_string(getpid()));
+  return true;
+}
+
+bool Shim::listen_on_socket() {
+  unlink("sock");
+  listener_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  strcpy(address.sun_path, "sock");  // relative: the folder's own path may be longer than an address can be
+  const mode_t before = umask(0177);
+  const bool bound = listener_ >= 0 && bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  umask(before);
+  return bound && listen(listener_, 8) == 0;
+}
+
+void Shim::accept_client() {
+  const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) return;
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  const bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+  if (!known || (peer.uid != geteuid() && peer.uid != 0) || clients_.size() >= kMostClients) {
+    close(fd);
+    return;
+  }
+  clients_.push_back(fd);
+  const std::string hello = "hello " + std::to_string(kProtocol) + " " + std::to_string(getpid());
+  send(fd, hello.data(), hello.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// Only wakes the servers: a message that finds no room is no loss, because another is waiting there already.
+void Shim::tell(const std::string& line) {
+  for (const int fd : clients_) send(fd, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void Shim::read_client(int fd) {
+  char message[kMostMessage];
+  const ssize_t size = recv(fd, message, sizeof message, MSG_DONTWAIT);
+  if (size > 0) return obey(fd, std::string(message, static_cast<size_t>(size)));
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  std::erase(clients_, fd);
+  close(fd);
+}
+
+void Shim::obey(int fd, const std::string& message) {
+  char verb[16] = "", container[256] = "";
+  int number = 0, signal_number = 0;
+  const int count = sscanf(message.c_str(), "%15s %255s %d %d", verb, container, &number, &signal_number);
+  const std::string word = verb;
+  std::string answer;
+  if (word == "hello") {
+    answer = "hello " + std::to_string(kProtocol) + " " + std::to_string(getpid());
+  } else if (word == "start" && count >= 3 && !stopping_) {
+    start(container, number);
+  } else if (word == "signal" && count == 4) {
+    for (const auto& running : running_) {
+      if (running->launch.name == container && running->launch.run == number) kill(running->pid, signal_number);
+    }
+  } else if (word == "stat") {
+    answer = stat_text();
+  } else if (word == "stop") {
+    stopping_ = true;
+    for (const auto& running : running_) kill(running->pid, SIGKILL);
+  } else {
+    answer = "error unknown or incomplete: " + message.substr(0, 64);
+  }
+  if (!answer.empty()) send(fd, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+std::string Shim::stat_text() const {
+  std::string out = "stat";
+  for (const auto& running : running_) out += " " + running->launch.name + ":" + std::to_string(running->launch.run) + ":" + std::to_string(running->pid);
+  return out;
+}
+
+void Shim::start(const std::string& container, int run) {
+  if (journal_.has_run(container, run)) return tell("journal");
+  const std::string which = container + " " + std::to_string(run);
+  auto running = std::make_unique<Running>();
+  const auto fail = [&](const std::string& why) {
+    std::string line = "failed " + which + " " + std::to_string(now_ns()) + " " + why;
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    journal_.append(line);
+    tell("journal");
+  };
+  Container& launch = running->launch;
+  if (std::string problem = read_container(container + "." + std::to_string(run) + ".json", launch); !problem.empty()) return fail(problem);
+  if (!running->log.open(pod_.log_folder + "/" + container + "/" + std::to_string(run) + ".log")) {
+    return fail(std::string("cannot open the log: ") + strerror(errno));
+  }
+  for (const std::string& refusal : make_cgroups(launch.cgroups)) journal_.append("refused " + refusal);
+  running->oom_kills_before = oom_kills(launch.cgroups);
+  const Spawned spawned = spawn(launch, folder_);
+  if (!spawned.problem.empty()) {
+    remove_cgroups(launch.cgroups);
+    return fail(spawned.problem);
+  }
+  running->pid = spawned.pid;
+  running->out = spawned.out;
+  running->err = spawned.err;
+  journal_.append("start " + which + " " + std::to_string(spawned.pid) + " " + std::to_string(start_ticks(spawned.pid)) + " " + std::to_string(now_ns()));
+  running_.push_back(std::move(running));
+  tell("journal");
+}
+
+void Shim::read_output(Running& running, int& fd, const char* stream, bool to_the_end) {
+  if (fd < 0) return;
+  do {
+    const ssize_t count = read(fd, buffer_.data(), buffer_.size());
+    if (count > 0) {
+      running.log.append(stream, std::string_view(buffer_.data(), static_cast<size_t>(count)), now_ns());
+      continue;
+    }
+    if (count < 0 && errno == EINTR) continue;
+    if (count == 0) {
+      close(fd);
+      fd = -1;
+    }
+    return;
+  } while (to_the_end);
+}
+
+void Shim::reap() {
+  signalfd_siginfo ignored;
+  while (read(signals_, &ignored, sizeof ignored) > 0) {
+  }
+  int status = 0;
+  for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
+    const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& running) { return running->pid == pid; });
+    if (found == running_.end()) continue;
+    finish(**found, status);
+    running_.erase(found);
+  }
+}
+
+// Its last words are in the log before its end is in the journal.
+void Shim::finish(Running& running, int status) {
+  read_output(running, running.out, "stdout", true);
+  read_output(running, running.err, "stderr", true);
+  for (const int fd : {running.out, running.err}) {
+    if (fd >= 0) close(fd);
+  }
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  const bool oom = oom_kills(running.launch.cgroups) > running.oom_kills_before;
+  remove_cgroups(running.launch.cgroups);
+  journal_.append("exit " + running.launch.name + " " + std::to_string(running.launch.run) + " " + std::to_string(code) + (oom ? " 1 " : " 0 ") +
+                  std::to_string(now_ns()));
+  tell("journal");
+}
+
+void Shim::run() {
+  buffer_.resize(kReadSize);
+  std::vector<pollfd> waiting;
+  while (!stopping_ || !running_.empty()) {
+    waiting.clear();
+    waiting.push_back({signals_, POLLIN, 0});
+    waiting.push_back({listener_, POLLIN, 0});
+    for (const int fd : clients_) waiting.push_back({fd, POLLIN, 0});
+    const size_t first_pipe = waiting.size();
+    for (const auto& running : running_) {
+      waiting.push_back({running->out, POLLIN, 0});  // a closed one is -1, which poll skips
+      waiting.push_back({running->err, POLLIN, 0});
+    }
+    // A sync takes milliseconds: it waits until there is nothing else to do.
+    const int ready = poll(waiting.data(), waiting.size(), journal_.is_synced() ? -1 : 0);
+    if (ready == 0) journal_.sync();
+    if (ready <= 0) continue;
+    // Output first: a run's end comes after its last line.
+    for (size_t i = first_pipe; i + 1 < waiting.size(); i += 2) {
+      Running& running = *running_[(i - first_pipe) / 2];
+      if (waiting[i].revents != 0) read_output(running, running.out, "stdout", false);
+      if (waiting[i + 1].revents != 0) read_output(running, running.err, "stderr", false);
+    }
+    if (waiting[0].revents != 0) reap();
+    if (waiting[1].revents != 0) accept_client();
+    for (size_t i = 2; i < first_pipe; ++i) {
+      if (waiting[i].revents != 0) read_client(waiting[i].fd);
+    }
+  }
+  journal_.sync();
+  unlink("sock");
+}
+
+}  // namespace
+}  // namespace shim
+
+int main(int count, char** arguments) {
+  if (count < 2) return fprintf(stderr, "usage: trainyard-shim RUN_FOLDER [FD]\n"), 2;
+  shim::Shim shim(arguments[1]);
+  if (!shim.open(count > 2 ? atoi(arguments[2]) : -1)) return 1;
+  shim.run();
+  return 0;
+}

@@ -1,0 +1,150 @@
+#include "node/shim/spawn.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "node/sandbox/cgroup.h"
+#include "node/sandbox/privileges.h"
+#include "node/sandbox/root.h"
+#include "node/shim/files.h"
+
+namespace shim {
+namespace {
+
+std::string failure(const std::string& what) { return what + ": " + strerror(errno); }
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+std::string path_of(const Container& container) {
+  for (const std::string& entry : container.env) {
+    if (entry.compare(0, 5, "PATH=") == 0) return entry.substr(5);
+  }
+  return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+}
+
+// execve along PATH; the words are those container runtimes use.
+std::string execute(const Container& container) {
+  const std::vector<char*> argv = pointers(container.argv), env = pointers(container.env);
+  const std::string& command = container.argv[0];
+  if (command.find('/') != std::string::npos) {
+    execve(command.c_str(), argv.data(), env.data());
+    return "exec: \"" + command + "\": " + strerror(errno);
+  }
+  const std::string path = path_of(container);
+  int problem = ENOENT;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find(':', begin), path.size());
+    const std::string file = (end == begin ? "." : path.substr(begin, end - begin)) + "/" + command;
+    execve(file.c_str(), argv.data(), env.data());
+    if (errno != ENOENT && errno != ENOTDIR) problem = errno;
+    begin = end + 1;
+  }
+  return "exec: \"" + command + "\": " + (problem == ENOENT ? "executable file not found in $PATH" : strerror(problem));
+}
+
+std::string confine_and_execute(const Container& container, const std::string& folder) {
+  if (std::string problem = enter_cgroups(container.cgroups); !problem.empty()) return problem;
+  // Raising the score needs no right; lowering it does, and a pod without it is merely more likely to be chosen.
+  write_file("/proc/self/oom_score_adj", std::to_string(container.oom_score_adjust));
+  const std::string name = container.name + "." + std::to_string(container.run);
+  const RootFolders folders{folder + "/layer/" + name, folder + "/mountpoints/" + name, folder + "/shm"};
+  if (std::string problem = build_root(container, folders); !problem.empty()) return problem;
+  const char* working_folder = container.working_folder.empty() ? "/" : container.working_folder.c_str();
+  if (chdir(working_folder) != 0) return failure(std::string("cannot enter the working folder ") + working_folder);
+  if (std::string problem = drop_privileges(container); !problem.empty()) return problem;
+  return execute(container);
+}
+
+[[noreturn]] void run_child(const Container& container, const std::string& folder, const int (&out)[2], const int (&err)[2], int report) {
+  setsid();
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  dup2(null, STDIN_FILENO);
+  dup2(out[1], STDOUT_FILENO);
+  dup2(err[1], STDERR_FILENO);
+  umask(022);
+  const std::string problem = confine_and_execute(container, folder);
+  write_all(report, problem.data(), problem.size());
+  _exit(127);
+}
+
+// A pid namespace, so that whatever the container starts dies with its first process; mounts of its own.
+pid_t clone_child(std::string& problem) {
+  clone_args arguments{};
+  arguments.flags = CLONE_NEWPID | CLONE_NEWNS;
+  arguments.exit_signal = SIGCHLD;
+  const long pid = syscall(SYS_clone3, &arguments, sizeof arguments);
+  if (pid < 0) problem = failure("cannot make the container's namespaces");
+  return static_cast<pid_t>(pid);
+}
+
+bool make_pipe(int (&ends)[2]) { return pipe2(ends, O_CLOEXEC) == 0; }
+
+void close_both(const int (&ends)[2]) {
+  for (const int end : ends) {
+    if (end >= 0) close(end);
+  }
+}
+
+}  // namespace
+
+unsigned long long start_ticks(pid_t pid) {
+  std::string text;
+  if (!read_whole(("/proc/" + std::to_string(pid) + "/stat").c_str(), text)) return 0;
+  size_t at = text.rfind(')');
+  // Field 22; field 3 follows the command's name.
+  for (int field = 3; at != std::string::npos && field <= 22; ++field) at = text.find(' ', at + 1);
+  return at == std::string::npos ? 0 : strtoull(text.c_str() + at + 1, nullptr, 10);
+}
+
+Spawned spawn(const Container& container, const std::string& folder) {
+  Spawned out;
+  int stdout_ends[2] = {-1, -1}, stderr_ends[2] = {-1, -1}, report[2] = {-1, -1};
+  if (!make_pipe(stdout_ends) || !make_pipe(stderr_ends) || !make_pipe(report)) {
+    out.problem = failure("cannot make pipes");
+    close_both(stdout_ends), close_both(stderr_ends), close_both(report);
+    return out;
+  }
+  const pid_t pid = clone_child(out.problem);
+  if (pid == 0) run_child(container, folder, stdout_ends, stderr_ends, report[1]);
+  close(stdout_ends[1]), close(stderr_ends[1]), close(report[1]);
+  if (pid > 0) {
+    // The write end closes on exec; what comes before is why there was none.
+    char buffer[4096];
+    ssize_t count = 0;
+    while ((count = read(report[0], buffer, sizeof buffer)) > 0 || (count < 0 && errno == EINTR)) {
+      if (count > 0) out.problem.append(buffer, static_cast<size_t>(count));
+    }
+    if (!out.problem.empty()) waitpid(pid, nullptr, 0);
+  }
+  close(report[0]);
+  if (!out.problem.empty()) {
+    close(stdout_ends[0]), close(stderr_ends[0]);
+    return out;
+  }
+  for (const int end : {stdout_ends[0], stderr_ends[0]}) fcntl(end, F_SETFL, O_NONBLOCK);
+  out.pid = pid;
+  out.out = stdout_ends[0];
+  out.err = stderr_ends[0];
+  return out;
+}
+
+}  // namespace shim

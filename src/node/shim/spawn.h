@@ -1,0 +1,24 @@
+#pragma once
+// A container's first process: cloned by the shim, confined (node/sandbox), then the user's command.
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "node/shim/launch.h"
+
+namespace shim {
+
+struct Spawned {
+  pid_t pid = -1;
+  int out = -1, err = -1;  // the read ends of its output, non-blocking
+  std::string problem;     // why there is no process
+};
+
+// `folder` is the pod's run folder. Returns when the command has been executed or could not be.
+Spawned spawn(const Container& container, const std::string& folder);
+
+// The start time of a process in clock ticks since boot: with the pid it names one process for ever. 0: gone.
+unsigned long long start_ticks(pid_t pid);
+
+}  // namespace shim
