@@ -14,7 +14,10 @@
 #include "apiserver/server.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "controllers/batch/cron_controller.h"
 #include "controllers/batch/job_controller.h"
+#include "controllers/batch/pod_gc.h"
+#include "controllers/batch/ttl.h"
 #include "controllers/lifecycle/bootstrap.h"
 #include "controllers/lifecycle/definitions.h"
 #include "controllers/lifecycle/event_expiry.h"
@@ -81,13 +84,16 @@ std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Sta
 // Everything that acts on its own. They begin once the first objects are there.
 struct Controllers {
   Controllers(Loop& loop, Client& client, const ClusterIdentity& identity)
-      : contents(client, identity), garbage_collector(loop, client), namespaces(loop, client), event_expiry(loop, client), definitions(client, loop), jobs(loop, client) {}
+      : contents(client, identity), garbage_collector(loop, client), namespaces(loop, client), event_expiry(loop, client), definitions(client, loop), jobs(loop, client), cron_jobs(loop, client), ttl(loop, client), pod_gc(loop, client) {}
   NamespaceContents contents;
   GarbageCollector garbage_collector;
   NamespaceTermination namespaces;
   EventExpiry event_expiry;
   Definitions definitions;
   JobController jobs;
+  CronController cron_jobs;
+  JobTtl ttl;
+  PodGc pod_gc;
 };
 
 }  // namespace
