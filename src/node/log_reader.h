@@ -12,8 +12,8 @@
 namespace yard {
 
 struct LogReadOptions {
-  std::optional<int64_t> tail_lines, limit_bytes;
-  std::optional<Time> since;
+  std::optional<int64_t> tail_lines = {}, limit_bytes = {};
+  std::optional<Time> since = {};
   bool timestamps = false;
 };
 

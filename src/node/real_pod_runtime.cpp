@@ -350,7 +350,8 @@ void RealPodRuntime::signal(std::string_view uid, std::string_view container, in
 void RealPodRuntime::stop(std::string_view uid) {
   Pod* pod = find_pod(uid);
   if (pod == nullptr || pod->socket < 0) return;
-  if (auto told = tell(*pod, "stop"); !told) log_warning("{}", told.error().message);
+  // It may be on its way out already: then its end says the same.
+  if (auto told = tell(*pod, "stop"); !told) log_debug("{}", told.error().message);
 }
 
 void RealPodRuntime::remove(std::string_view uid) {

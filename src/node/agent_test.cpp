@@ -1,0 +1,168 @@
+// The agent and the scheduler on the real API server, with played pods.
+
+#include "node/agent.h"
+
+#include <gtest/gtest.h>
+
+#include "api/tree.h"
+#include "apiserver/direct_client.h"
+#include "scheduler/scheduler.h"
+#include "sim/api_harness.h"
+#include "sim/sim_pod_runtime.h"
+
+namespace yard {
+namespace {
+
+class AgentTest : public ::testing::Test {
+ protected:
+  AgentTest() : client_(*harness_.store, harness_.api->committer(), [this] { return harness_.api->kinds(); }, "trainyard"), runtime_(harness_.loop) {
+    harness_.make_namespace("ns");
+    harness_.call("POST", "/api/v1/namespaces/ns/serviceaccounts", R"({"metadata":{"name":"default"}})");
+    harness_.call("POST", "/api/v1/namespaces/ns/configmaps", R"({"metadata":{"name":"kube-root-ca.crt"},"data":{"ca.crt":"x"}})");
+    start();
+  }
+  void start() {
+    MachineFacts machine;
+    machine.hostname = "Box";
+    machine.cpus = 4;
+    machine.memory_bytes = int64_t{8} << 30;
+    scheduler_ = std::make_unique<Scheduler>(client_, harness_.loop);
+    agent_ = std::make_unique<Agent>(client_, harness_.loop, runtime_, NodeOptions{}, machine);
+    agent_->start();
+    settle();
+  }
+  void restart_server() {
+    agent_.reset();
+    scheduler_.reset();
+    start();
+  }
+  void settle() { harness_.loop.advance(std::chrono::milliseconds(200)); }
+  Json pod() { return harness_.call("GET", "/api/v1/namespaces/ns/pods/p").json; }
+  std::string phase() { return std::string(text_at(pod(), {"status", "phase"})); }
+  std::string uid() { return std::string(text_at(pod(), {"metadata", "uid"})); }
+  void create(const std::string& more) {
+    const Answer made = harness_.call("POST", "/api/v1/namespaces/ns/pods",
+                                      R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","command":["x"]}],)" + more + "}}");
+    ASSERT_EQ(made.status, 201) << made.text;
+    settle();
+  }
+  std::vector<std::string> reasons() {
+    std::vector<std::string> out;
+    for (const Json& event : list_at(harness_.call("GET", "/api/v1/namespaces/ns/events").json, {"items"})) out.emplace_back(text_at(event, {"reason"}));
+    std::ranges::sort(out);
+    return out;
+  }
+
+  ApiHarness harness_;
+  DirectClient client_;
+  SimPodRuntime runtime_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<Agent> agent_;
+};
+
+TEST_F(AgentTest, TheNodeIsReadyAndTakesPods) {
+  const Json node = harness_.call("GET", "/api/v1/nodes/box").json;
+  EXPECT_EQ(condition_status(node, "Ready"), "True");
+  EXPECT_EQ(text_at(node, {"status", "capacity", "cpu"}), "4");
+  EXPECT_TRUE(list_at(node, {"spec", "taints"}).empty());
+}
+
+TEST_F(AgentTest, APodRunsToItsEnd) {
+  create(R"("restartPolicy":"Never")");
+  EXPECT_EQ(phase(), "Running");
+  EXPECT_EQ(text_at(pod(), {"spec", "nodeName"}), "box");
+  runtime_.exit(uid(), "c", 0);
+  settle();
+  EXPECT_EQ(phase(), "Succeeded");
+  EXPECT_TRUE(runtime_.records.empty()) << "nothing of a finished pod stays on the machine";
+  EXPECT_EQ(reasons(), (std::vector<std::string>{"Created", "Pulled", "Scheduled", "Started"}));
+}
+
+TEST_F(AgentTest, ARestartedServerStartsNothingAgain) {
+  create(R"("restartPolicy":"Always")");
+  const size_t launches = runtime_.launches.size();
+  restart_server();
+  EXPECT_EQ(phase(), "Running");
+  EXPECT_EQ(runtime_.launches.size(), launches);
+  EXPECT_EQ(reasons().size(), 4u) << "no event is repeated";
+}
+
+TEST_F(AgentTest, ACrashLoopBacksOff) {
+  create(R"("restartPolicy":"Always")");
+  for (int i = 0; i < 3; ++i) {
+    runtime_.exit(uid(), "c", 1);
+    settle();
+    if (i > 0) {
+      const Json now = pod();
+      EXPECT_EQ(text_at(list_at(now, {"status", "containerStatuses"})[0], {"state", "waiting", "reason"}), "CrashLoopBackOff");
+      harness_.loop.advance(std::chrono::seconds(10 << (i - 1)));
+    }
+    EXPECT_EQ(runtime_.launches.size(), static_cast<size_t>(i + 2));
+  }
+}
+
+TEST_F(AgentTest, ADeletionWaitsForTheGraceOnly) {
+  create(R"("terminationGracePeriodSeconds":5)");
+  runtime_.ignores_term = true;
+  harness_.call("DELETE", "/api/v1/namespaces/ns/pods/p");
+  settle();
+  EXPECT_EQ(runtime_.signals, (std::vector<std::string>{"c 15"}));
+  EXPECT_EQ(harness_.call("GET", "/api/v1/namespaces/ns/pods/p").status, 200);
+  harness_.loop.advance(std::chrono::seconds(6));
+  EXPECT_EQ(runtime_.signals.back(), "c 9");
+  EXPECT_EQ(harness_.call("GET", "/api/v1/namespaces/ns/pods/p").status, 404);
+  EXPECT_TRUE(runtime_.records.empty());
+}
+
+TEST_F(AgentTest, AForcedDeletionEndsTheProcessesToo) {
+  create(R"("restartPolicy":"Always")");
+  harness_.call("DELETE", "/api/v1/namespaces/ns/pods/p?gracePeriodSeconds=0");
+  settle();
+  EXPECT_EQ(harness_.call("GET", "/api/v1/namespaces/ns/pods/p").status, 404);
+  EXPECT_TRUE(runtime_.records.empty());
+}
+
+TEST_F(AgentTest, APodDeletedWhileTheServerWasDownIsEnded) {
+  create(R"("restartPolicy":"Always")");
+  agent_.reset();
+  harness_.call("DELETE", "/api/v1/namespaces/ns/pods/p?gracePeriodSeconds=0");
+  restart_server();
+  EXPECT_TRUE(runtime_.records.empty());
+}
+
+TEST_F(AgentTest, TheDeadlineFiresByTimer) {
+  create(R"("activeDeadlineSeconds":7,"restartPolicy":"Never")");
+  harness_.loop.advance(std::chrono::seconds(8));
+  EXPECT_EQ(phase(), "Failed");
+  EXPECT_EQ(text_at(pod(), {"status", "reason"}), "DeadlineExceeded");
+}
+
+TEST_F(AgentTest, AMissingConfigMapIsToldAndTriedAgain) {
+  create(R"("volumes":[{"name":"v","configMap":{"name":"later"}}])");
+  EXPECT_EQ(phase(), "Pending");
+  EXPECT_TRUE(runtime_.records.empty());
+  harness_.call("POST", "/api/v1/namespaces/ns/configmaps", R"({"metadata":{"name":"later"},"data":{"k":"v"}})");
+  harness_.loop.advance(std::chrono::seconds(5));
+  EXPECT_EQ(phase(), "Running");
+  EXPECT_EQ(runtime_.pod_launches[uid()].volumes[0].files[0].content, "v");
+}
+
+TEST_F(AgentTest, ALostShimUnderNeverFailsThePod) {
+  create(R"("restartPolicy":"Never")");
+  runtime_.kill_shim(uid());
+  settle();
+  EXPECT_EQ(phase(), "Failed");
+  EXPECT_EQ(text_at(list_at(pod(), {"status", "containerStatuses"})[0], {"state", "terminated", "reason"}), "ContainerStatusUnknown");
+}
+
+TEST_F(AgentTest, WhatFitsNowhereSaysWhyAndGoesWhenThereIsRoom) {
+  create(R"("restartPolicy":"Always","nodeSelector":{"disk":"ssd"})");
+  EXPECT_EQ(phase(), "Pending");
+  EXPECT_EQ(condition_status(pod(), "PodScheduled"), "False");
+  harness_.patch("/api/v1/nodes/box", R"({"metadata":{"labels":{"disk":"ssd"}}})");
+  settle();
+  EXPECT_EQ(phase(), "Running");
+}
+
+}  // namespace
+}  // namespace yard

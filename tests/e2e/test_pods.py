@@ -1,0 +1,222 @@
+"""Pods are processes of this machine: what kubectl shows of them, and what is left when they are gone."""
+import glob
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+from harness import Api, Kubectl, available_kubectls, eventually, processes_naming
+
+KUBECTLS = available_kubectls()
+
+
+def pod(name, *command, container=None, **spec):
+    one = {"name": "c", "image": "busybox", "command": list(command), **(container or {})}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+            "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 2, "containers": [one], **spec}}
+
+
+def shell(name, script, **more):
+    return pod(name, "sh", "-c", script, **more)
+
+
+def status(kubectl, name):
+    return kubectl.json("get", "pod", name)["status"]
+
+
+def finished(kubectl, name, deadline_s=10):
+    return eventually(lambda: (lambda s: s if s["phase"] in ("Succeeded", "Failed") else None)(status(kubectl, name)),
+                      deadline_s, f"pod {name} finished")
+
+
+def running(kubectl, name):
+    return eventually(lambda: (lambda s: s if s["phase"] == "Running" else None)(status(kubectl, name)), about=f"{name} Running")
+
+
+def end_state(kubectl, name):
+    return finished(kubectl, name)["containerStatuses"][0]["state"]["terminated"]
+
+
+def run_folders(yard):
+    return os.listdir(os.path.join(yard.state, "run")) if os.path.isdir(os.path.join(yard.state, "run")) else []
+
+
+@pytest.fixture
+def one_kubectl(yard, namespace):
+    path, minor = KUBECTLS["path"]
+    return Kubectl(path, minor, yard, namespace)
+
+
+def test_a_pod_runs_and_says_how_it_ended(kubectl):
+    kubectl("apply", "-f", "-", stdin=[shell("good", "echo hello $WHO", container={"env": [{"name": "WHO", "value": "world"}]}),
+                                       shell("bad", "echo no >&2; exit 3")])
+    assert end_state(kubectl, "good")["exitCode"] == 0
+    end = end_state(kubectl, "bad")
+    assert (end["exitCode"], end["reason"]) == (3, "Error")
+    assert kubectl("logs", "good").out == "hello world\n"
+    assert kubectl("logs", "bad").out == "no\n"
+    rows = {row[0]: row[2] for row in kubectl("get", "pods").rows[1:]}
+    assert rows == {"good": "Completed", "bad": "Error"}
+    described = kubectl("describe", "pod", "good").out
+    for reason in ("Scheduled", "Pulled", "Created", "Started"):
+        assert reason in described
+
+
+def test_logs_follow_tail_previous(kubectl):
+    kubectl("apply", "-f", "-", stdin=shell("talk", "for i in 1 2 3; do echo $i; sleep 0.3; done"))
+    running(kubectl, "talk")
+    with kubectl.stream("logs", "-f", "talk") as stream:
+        assert [stream.line() for _ in range(3)] == ["1", "2", "3"]
+        assert stream.process.wait(10) == 0, "logs -f ends with the container"
+    assert kubectl("logs", "talk", "--tail=1").out == "3\n"
+    assert kubectl("logs", "talk", "--limit-bytes=3").out == "1\n2"
+    assert kubectl("logs", "talk", "--timestamps", "--tail=1").out.split()[1] == "3"
+    refused = kubectl("logs", "talk", "--previous", expect=1)
+    assert 'previous terminated container "c" in pod "talk" not found' in refused.err
+    kubectl("apply", "-f", "-", stdin=shell("again", "echo run; exit 1", restartPolicy="OnFailure"))
+    eventually(lambda: status(kubectl, "again")["containerStatuses"][0]["restartCount"] >= 1)
+    assert kubectl("logs", "again", "--previous").out == "run\n"
+    eventually(lambda: "CrashLoopBackOff" in kubectl("get", "pods").out)
+
+
+def test_a_container_that_waits_has_no_log(one_kubectl):
+    one_kubectl("apply", "-f", "-", stdin=pod("none"))
+    eventually(lambda: status(one_kubectl, "none").get("containerStatuses", [{}])[0].get("state", {}).get("waiting", {})
+               .get("reason") == "CreateContainerError")
+    assert 'container "c" in pod "none" is waiting to start: CreateContainerError' in one_kubectl("logs", "none", expect=1).err
+    assert "names neither command nor args" in one_kubectl("describe", "pod", "none").out
+
+
+def test_args_run_as_they_stand(one_kubectl):
+    one_kubectl("apply", "-f", "-", stdin=pod("args", container={"args": ["python", "-c", "print(6*7)"]}))
+    assert end_state(one_kubectl, "args")["exitCode"] == 0
+    assert one_kubectl("logs", "args").out == "42\n"
+
+
+def test_a_command_that_is_not_there(one_kubectl):
+    one_kubectl("apply", "-f", "-", stdin=pod("lost", "no-such-program"))
+    end = end_state(one_kubectl, "lost")
+    assert (end["exitCode"], end["reason"]) == (128, "StartError")
+    assert "executable file not found in $PATH" in end["message"]
+
+
+def test_init_containers_come_first(one_kubectl):
+    both = [{"name": "work", "emptyDir": {}}]
+    mount = {"volumeMounts": [{"name": "work", "mountPath": "/work"}]}
+    one_kubectl("apply", "-f", "-", stdin=shell(
+        "ordered", "cat /work/order", container=mount, volumes=both,
+        initContainers=[{"name": n, "image": "x", "command": ["sh", "-c", f"echo {n} >> /work/order"], **mount} for n in ("a", "b")]))
+    finished(one_kubectl, "ordered")
+    assert one_kubectl("logs", "ordered", "-c", "c").out == "a\nb\n"
+
+
+def test_volumes(yard, one_kubectl, tmp_path):
+    one_kubectl("create", "configmap", "settings", "--from-literal=rate=0.1")
+    one_kubectl("create", "secret", "generic", "hidden", "--from-literal=key=s3cret")
+    volumes = [{"name": "settings", "configMap": {"name": "settings"}}, {"name": "hidden", "secret": {"secretName": "hidden"}},
+               {"name": "host", "hostPath": {"path": str(tmp_path)}}, {"name": "memory", "emptyDir": {"medium": "Memory"}},
+               {"name": "about", "downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}}]
+    mounts = [{"name": "settings", "mountPath": "/etc/settings"}, {"name": "hidden", "mountPath": "/hidden", "readOnly": True},
+              {"name": "host", "mountPath": "/result", "subPath": "deep/er"}, {"name": "memory", "mountPath": "/cache"},
+              {"name": "about", "mountPath": "/about"}]
+    script = ("cat /etc/settings/rate /hidden/key /about/name; echo; stat -f -c %T /cache; echo kept > /result/file; "
+              "touch /hidden/x 2>/dev/null || echo read-only; cat /var/run/secrets/kubernetes.io/serviceaccount/namespace")
+    one_kubectl("apply", "-f", "-", stdin=shell("mounted", script, container={"volumeMounts": mounts}, volumes=volumes))
+    finished(one_kubectl, "mounted")
+    assert one_kubectl("logs", "mounted").out == f"0.1s3cretmounted\ntmpfs\nread-only\n{one_kubectl.namespace}"
+    assert (tmp_path / "deep" / "er" / "file").read_text() == "kept\n"
+
+
+def test_a_missing_config_map_is_told(one_kubectl):
+    one_kubectl("apply", "-f", "-", stdin=shell("waits", "cat /m/k", container={"volumeMounts": [{"name": "m", "mountPath": "/m"}]},
+                                                volumes=[{"name": "m", "configMap": {"name": "later"}}]))
+    eventually(lambda: 'configmap "later" not found' in one_kubectl("describe", "pod", "waits").out)
+    one_kubectl("create", "configmap", "later", "--from-literal=k=here")
+    finished(one_kubectl, "waits")
+    assert one_kubectl("logs", "waits").out == "here"
+
+
+def test_what_a_pod_sees_of_the_machine(one_kubectl):
+    script = ("hostname; echo $$; ls -A /root /home | tr -d '\\n'; echo; touch /usr/x 2>/dev/null || echo no; "
+              "echo ok > /tmp/x && cat /tmp/x; grep NoNewPrivs /proc/self/status | tr -d '\\t'; echo bye > /dev/termination-log")
+    one_kubectl("apply", "-f", "-", stdin=shell("seen", script))
+    assert end_state(one_kubectl, "seen")["message"] == "bye\n"
+    assert one_kubectl("logs", "seen").out == "seen\n1\n/home:/root:\nno\nok\nNoNewPrivs:1\n"
+
+
+def test_out_of_memory_is_named(one_kubectl):
+    one_kubectl("apply", "-f", "-", stdin=pod("hungry", "python3", "-c", "x = bytearray(10**9)",
+                                              container={"resources": {"limits": {"memory": "64Mi"}}}))
+    end = end_state(one_kubectl, "hungry")
+    assert (end["reason"], end["exitCode"]) == ("OOMKilled", 137)
+
+
+def test_deletion_ends_everything(yard, one_kubectl):
+    # The first ignores SIGTERM; a grandchild has left its session.
+    one_kubectl("apply", "-f", "-", stdin=shell("stubborn", "trap '' TERM; setsid sleep 4242 & while true; do sleep 0.1; done"))
+    running(one_kubectl, "stubborn")
+    uid = one_kubectl.json("get", "pod", "stubborn")["metadata"]["uid"]
+    began = time.monotonic()
+    one_kubectl("delete", "pod", "stubborn")
+    assert 1.5 < time.monotonic() - began < 8, "SIGKILL comes after the grace"
+    one_kubectl("get", "pod", "stubborn", expect=1)
+    eventually(lambda: uid not in run_folders(yard))
+    assert subprocess.run(["pgrep", "-f", "^sleep 4242"], capture_output=True).returncode == 1
+    assert glob.glob(f"/sys/fs/cgroup/**/{uid}", recursive=True) == []
+
+
+def test_unschedulable_says_why(one_kubectl):
+    one_kubectl("apply", "-f", "-", stdin=shell("big", "true", container={"resources": {"requests": {"cpu": "512"}}}))
+    message = eventually(lambda: [c["message"] for c in status(one_kubectl, "big").get("conditions", []) if c["status"] == "False"])
+    assert message[0].startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    assert "cpu: 512 asked" in message[0]
+    assert "FailedScheduling" in one_kubectl("describe", "pod", "big").out
+
+
+def test_active_deadline(one_kubectl):
+    one_kubectl("apply", "-f", "-", stdin=pod("late", "sleep", "100", activeDeadlineSeconds=1, terminationGracePeriodSeconds=1))
+    end = finished(one_kubectl, "late")
+    assert (end["phase"], end["reason"]) == ("Failed", "DeadlineExceeded")
+
+
+def test_kill_9_of_the_server_loses_nothing(own_yard):
+    own_yard.up()
+    path, minor = KUBECTLS["path"]
+    kubectl = Kubectl(path, minor, own_yard, "default")
+    kubectl("apply", "-f", "-", stdin=[shell("counts", "i=0; while [ $i -lt 30 ]; do echo $i; i=$((i+1)); sleep 0.05; done; exit 7"),
+                                       shell("stays", "while true; do sleep 0.1; done")])
+    running(kubectl, "stays")
+    before = status(kubectl, "stays")["containerStatuses"][0]["containerID"]
+    for _ in range(3):
+        own_yard.kill()
+        own_yard.up()
+    end = end_state(kubectl, "counts")
+    assert end["exitCode"] == 7
+    assert kubectl("logs", "counts").out == "".join(f"{i}\n" for i in range(30))
+    after = status(kubectl, "stays")["containerStatuses"][0]
+    assert (after["containerID"], after["restartCount"]) == (before, 0)
+    # Deleted while no server runs: the next one ends what is left of it.
+    own_yard.command("down", "--keep-pods")
+    assert processes_naming(own_yard.state), "--keep-pods leaves pods running"
+    own_yard.up()
+    kubectl("delete", "pod", "stays", "--grace-period=0", "--force")
+    own_yard.down()
+    assert own_yard.leftovers() == []
+    mounts = open("/proc/self/mounts", encoding="utf-8").read()
+    assert own_yard.state not in mounts
+
+
+def test_kill_9_of_a_shim_fails_its_pod(own_yard):
+    own_yard.up()
+    path, minor = KUBECTLS["path"]
+    kubectl = Kubectl(path, minor, own_yard, "default")
+    kubectl("apply", "-f", "-", stdin=shell("orphan", "while true; do sleep 0.1; done"))
+    running(kubectl, "orphan")
+    for pid in processes_naming(os.path.join(own_yard.state, "run")):
+        os.kill(pid, 9)
+    end = end_state(kubectl, "orphan")
+    assert (end["reason"], end["exitCode"]) == ("ContainerStatusUnknown", 137)
+    own_yard.down()
+    assert own_yard.leftovers() == []

@@ -1,0 +1,104 @@
+#pragma once
+// Pods that are played: a test says how a container's runs end. What they were told is kept for the checks.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "node/pod_runtime.h"
+
+namespace yard {
+
+class SimPodRuntime : public PodRuntime {
+ public:
+  explicit SimPodRuntime(Loop& loop) : loop_(loop) {}
+
+  void on_change(std::function<void(const std::string& uid)> callback) override { changed_.push_back(std::move(callback)); }
+  void recover(std::function<void()> done) override { loop_.post(std::move(done)); }
+  const PodRecord* find(std::string_view uid) const override {
+    const auto found = records.find(uid);
+    return found == records.end() ? nullptr : &found->second;
+  }
+  std::vector<std::string> pods() const override {
+    std::vector<std::string> out;
+    for (const auto& [uid, record] : records) out.push_back(uid);
+    return out;
+  }
+  void start_pod(PodLaunch launch, std::function<void(Result<void>)> done) override {
+    PodRecord& record = records[launch.uid];
+    record.uid = launch.uid;
+    record.ns = launch.ns;
+    record.name = launch.name;
+    record.alive = true;
+    pod_launches[launch.uid] = std::move(launch);
+    loop_.post([done = std::move(done)] { done({}); });
+  }
+  void start(std::string_view uid, ContainerLaunch launch, std::function<void(Result<void>)> done) override {
+    PodRecord& record = records.find(uid)->second;
+    for (const ContainerRun& run : record.runs) {
+      if (run.container == launch.container && run.run == launch.run) return loop_.post([done = std::move(done)] { done({}); });
+    }
+    ContainerRun run;
+    run.container = launch.container;
+    run.run = launch.run;
+    run.pid = ++last_pid_;
+    run.started = loop_.now();
+    record.runs.push_back(std::move(run));
+    const std::string container = launch.container;
+    launches.push_back(std::move(launch));
+    loop_.post([done = std::move(done)] { done({}); });
+    changed(std::string(uid));
+  }
+  void signal(std::string_view uid, std::string_view container, int number) override {
+    signals.push_back(std::string(container) + " " + std::to_string(number));
+    if (number == 9 || !ignores_term) exit(uid, container, 128 + number);
+  }
+  void stop(std::string_view uid) override {
+    const auto found = records.find(uid);
+    if (found == records.end()) return;
+    for (ContainerRun& run : found->second.runs) {
+      if (run.is_running()) run.exit = ContainerExit{137, false, false, loop_.now(), ""};
+    }
+    found->second.alive = false;
+    changed(std::string(uid));
+  }
+  void remove(std::string_view uid) override {
+    if (const auto found = records.find(uid); found != records.end() && !found->second.alive) records.erase(found);
+  }
+  void remove_logs(std::string_view, std::string_view, std::string_view) override {}
+
+  // What a test does to a pod.
+  void exit(std::string_view uid, std::string_view container, int code) {
+    for (ContainerRun& run : records.find(uid)->second.runs) {
+      if (run.container == container && run.is_running()) run.exit = ContainerExit{code, false, false, loop_.now(), ""};
+    }
+    changed(std::string(uid));
+  }
+  void kill_shim(std::string_view uid) {
+    PodRecord& record = records.find(uid)->second;
+    record.alive = false;
+    for (ContainerRun& run : record.runs) {
+      if (run.is_running()) run.exit = ContainerExit{137, false, true, loop_.now(), ""};
+    }
+    changed(std::string(uid));
+  }
+
+  std::map<std::string, PodRecord, std::less<>> records;
+  std::map<std::string, PodLaunch> pod_launches;
+  std::vector<ContainerLaunch> launches;
+  std::vector<std::string> signals;  // "container number"
+  bool ignores_term = false;
+
+ private:
+  void changed(const std::string& uid) {
+    loop_.post([this, uid] {
+      for (const auto& callback : changed_) callback(uid);
+    });
+  }
+  Loop& loop_;
+  std::vector<std::function<void(const std::string&)>> changed_;
+  int last_pid_ = 100;
+};
+
+}  // namespace yard
