@@ -13,23 +13,40 @@ namespace {
 constexpr char kVersion = 1;
 constexpr size_t kChecksumBytes = 8;
 
-// Tells damage, not malice: one multiplication for eight bytes keeps a start with 100,000 objects
-// short.
-uint64_t checksum(uint64_t seed, std::string_view bytes) {
-  uint64_t sum = seed ^ bytes.size();
-  const auto mix = [&sum](uint64_t word) {
-    sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
-    sum ^= sum >> 32;
-  };
-  for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
-    uint64_t word;
-    std::memcpy(&word, bytes.data(), 8);
-    mix(word);
+// Tells damage, not malice. Four lanes, because a multiplication waits for the one before it and
+// a start reads every byte of 100,000 objects.
+class Checksum {
+ public:
+  uint64_t of(uint64_t seed, std::string_view bytes) {
+    for (uint64_t& lane : lanes_)
+      lane = (seed ^ bytes.size()) + kOdd * static_cast<uint64_t>(&lane - lanes_ + 1);
+    for (; bytes.size() >= sizeof lanes_; bytes.remove_prefix(sizeof lanes_)) {
+      uint64_t words[4];
+      std::memcpy(words, bytes.data(), sizeof words);
+      for (int i = 0; i < 4; ++i)
+        mix(lanes_[i], words[i]);
+    }
+    for (; !bytes.empty(); bytes.remove_prefix(std::min<size_t>(8, bytes.size()))) {
+      uint64_t word = 0;
+      std::memcpy(&word, bytes.data(), std::min<size_t>(8, bytes.size()));
+      mix(lanes_[0], word);
+    }
+    for (int i = 1; i < 4; ++i)
+      mix(lanes_[0], lanes_[i]);
+    return lanes_[0];
   }
-  uint64_t rest = 0;
-  if (!bytes.empty()) std::memcpy(&rest, bytes.data(), bytes.size());
-  mix(rest);
-  return sum;
+
+ private:
+  static constexpr uint64_t kOdd = 0x9e3779b97f4a7c15u;
+  static void mix(uint64_t& lane, uint64_t word) {
+    lane = (lane ^ word) * kOdd;
+    lane ^= lane >> 32;
+  }
+  uint64_t lanes_[4];
+};
+
+uint64_t checksum(uint64_t seed, std::string_view bytes) {
+  return Checksum().of(seed, bytes);
 }
 
 class IndexWriter {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "apiserver/change.h"
 #include "apiserver/status.h"
 #include "base/strings.h"
@@ -15,9 +17,10 @@ struct WatchHub::Watcher {
   WatcherList::iterator place;
   TimerId timeout = 0;
   Revision seen = 0;  // everything up to here has been sent
+  size_t initial_bytes = 0;  // it asked for these: they do not count against what it may have waiting
   bool columns_sent = false;
   bool gone = false;
-  std::string form;  // watchers with equal forms share encoded lines
+  uint32_t form = 0;  // watchers with equal forms share encoded lines
 };
 
 struct WatchHub::Topic {
@@ -61,7 +64,7 @@ void WatchHub::begin(WatchRequest request, std::shared_ptr<HttpStream> stream) {
     topic->listener = store_.listen(topic->storage, [this, at = topic.get()](const StoreEventPtr& event) { deliver(*at, event); });
   }
   auto watcher = std::make_shared<Watcher>();
-  watcher->form = form_of(request);
+  watcher->form = forms_.emplace(form_of(request), static_cast<uint32_t>(forms_.size())).first->second;
   watcher->request = std::move(request);
   watcher->stream = std::move(stream);
   watcher->topic = topic.get();
@@ -113,9 +116,11 @@ bool WatchHub::send_initial(const std::shared_ptr<Watcher>& watcher) {
     const Listing listing = store_.list(watcher->topic->storage, range);
     for (const ObjectPtr& object : listing.objects) {
       const ObjectPtr shown = as_shown(*watcher->request.kind, object);
-      send(*watcher, std::make_shared<const std::string>(
-                         event_line("ADDED", *watcher->request.kind, *shown, watcher->request.rendering, !watcher->columns_sent)));
+      auto line = std::make_shared<const std::string>(
+          event_line("ADDED", *watcher->request.kind, *shown, watcher->request.rendering, !watcher->columns_sent));
+      watcher->initial_bytes += line->size();
       watcher->columns_sent = true;
+      send(*watcher, line);
     }
     watcher->seen = listing.revision;
     if (options.allow_bookmarks) send_bookmark(*watcher, true);
@@ -137,12 +142,12 @@ bool WatchHub::send_initial(const std::shared_ptr<Watcher>& watcher) {
 }
 
 void WatchHub::deliver(Topic& topic, const StoreEventPtr& event) {
-  std::map<std::string, SharedBytes> encoded;
+  Encoded encoded;
   // A watcher may leave while it is served; the list node is kept until the step is over.
   for (auto at = topic.watchers.begin(); at != topic.watchers.end();) {
     const std::shared_ptr<Watcher> watcher = *at++;
     send_event(*watcher, event, &encoded);
-    if (watcher->stream->queued_bytes() > limits_.most_queued_bytes) {
+    if (watcher->stream->queued_bytes() > limits_.most_queued_bytes + watcher->initial_bytes) {
       ++cut_off_;
       send_error(*watcher, error(Reason::Expired, fmt::format("the watcher could not keep up: more than {} bytes were waiting for it",
                                                               limits_.most_queued_bytes)));
@@ -152,7 +157,7 @@ void WatchHub::deliver(Topic& topic, const StoreEventPtr& event) {
   }
 }
 
-void WatchHub::send_event(Watcher& watcher, const StoreEventPtr& event, std::map<std::string, SharedBytes>* encoded) {
+void WatchHub::send_event(Watcher& watcher, const StoreEventPtr& event, Encoded* encoded) {
   if (event->revision <= watcher.seen) return;
   watcher.seen = event->revision;
   const Object* matched = nullptr;
@@ -164,16 +169,18 @@ void WatchHub::send_event(Watcher& watcher, const StoreEventPtr& event, std::map
   const std::string_view type_name = type;
   // An object that leaves the selection is shown as it last was inside it, at the revision of the change.
   const bool left = type_name == "DELETED" && event->type != StoreEvent::Type::Deleted;
-  const std::string slot = fmt::format("{}{}{}", watcher.form, type_name, with_columns ? "+" : "");
+  // The first letter tells the types apart: ADDED, MODIFIED, DELETED.
+  const uint32_t slot = watcher.form << 8 | static_cast<uint32_t>(type_name[0] - 'A') << 1 | (with_columns ? 1 : 0);
   if (encoded != nullptr) {
-    if (const auto found = encoded->find(slot); found != encoded->end()) return send(watcher, found->second);
+    const auto found = std::ranges::find(*encoded, slot, &Encoded::value_type::first);
+    if (found != encoded->end()) return send(watcher, found->second);
   }
   ObjectPtr shown = left ? Object::with_revision(*event->previous, event->revision) : event->object;
   shown = as_shown(kind, shown);
   Rendering rendering = watcher.request.rendering;
   rendering.now = loop_.now();
   auto line = std::make_shared<const std::string>(event_line(type_name, kind, *shown, rendering, with_columns));
-  if (encoded != nullptr) encoded->emplace(slot, line);
+  if (encoded != nullptr) encoded->emplace_back(slot, line);
   send(watcher, line);
 }
 

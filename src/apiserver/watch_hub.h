@@ -48,7 +48,9 @@ class WatchHub {
   using WatcherList = std::list<std::shared_ptr<Watcher>>;
   void deliver(Topic& topic, const StoreEventPtr& event);
   void send(Watcher& watcher, const SharedBytes& line);
-  void send_event(Watcher& watcher, const StoreEventPtr& event, std::map<std::string, SharedBytes>* encoded);
+  // The lines one event has been encoded as so far: few, so a vector is searched faster than a map.
+  using Encoded = std::vector<std::pair<uint32_t, SharedBytes>>;
+  void send_event(Watcher& watcher, const StoreEventPtr& event, Encoded* encoded);
   bool send_initial(const std::shared_ptr<Watcher>& watcher);
   void send_bookmark(Watcher& watcher, bool initial_events_end);
   void send_error(Watcher& watcher, const Error& error);
@@ -59,6 +61,7 @@ class WatchHub {
   Store& store_;
   WatchLimits limits_;
   std::map<std::string, std::unique_ptr<Topic>, std::less<>> topics_;  // by storage
+  std::map<std::string, uint32_t> forms_;  // watchers with the same form share encoded lines; few, by kind and Accept
   size_t watchers_ = 0;
   uint64_t cut_off_ = 0;
   TimerId bookmark_timer_ = 0;
