@@ -48,7 +48,8 @@ class AgentTest : public ::testing::Test {
   }
   std::vector<std::string> reasons() {
     std::vector<std::string> out;
-    for (const Json& event : list_at(harness_.call("GET", "/api/v1/namespaces/ns/events").json, {"items"})) out.emplace_back(text_at(event, {"reason"}));
+    const Json events = harness_.call("GET", "/api/v1/namespaces/ns/events").json;
+    for (const Json& event : list_at(events, {"items"})) out.emplace_back(text_at(event, {"reason"}));
     std::ranges::sort(out);
     return out;
   }
