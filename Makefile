@@ -7,7 +7,7 @@ SECONDS_EACH ?= 60
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
-run: ## build, start the server, apply a first Job and say what to type next
+run: ## build, start the server and run a distributed training job to its end
 	@tools/setup run
 	@tools/build
 	@tools/first_run

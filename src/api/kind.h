@@ -1,6 +1,7 @@
 #pragma once
-// A kind is a row of data plus a few free functions. Everything the server does per kind is here; the verbs
-// are the same for all. Built-in rows are listed in api/kinds.cpp; CRDs make rows at run time.
+// A kind is a row of data plus a few free functions. Everything the server does per kind is here;
+// the verbs are the same for all. Built-in rows are listed in api/kinds.cpp; CRDs make rows at run
+// time.
 
 #include <functional>
 #include <map>
@@ -18,8 +19,9 @@
 
 namespace yard {
 
-// What admission and strategies may know of the rest of the cluster: a value, rebuilt by the loop when one of
-// its sources changes and shared with the I/O threads. Keys are "namespace/name" for namespaced kinds.
+// What admission and strategies may know of the rest of the cluster: a value, rebuilt by the loop
+// when one of its sources changes and shared with the I/O threads. Keys are "namespace/name" for
+// namespaced kinds.
 struct ClusterFacts {
   struct Namespace {
     bool terminating = false;
@@ -59,7 +61,7 @@ struct Column {
   std::string type = "string";  // integer, boolean, number, date
   std::string format;           // "name" for the first
   std::string description;
-  int priority = 0;             // above 0: only with -o wide
+  int priority = 0;  // above 0: only with -o wide
 };
 
 struct Subresource {
@@ -81,12 +83,13 @@ struct Kind {
   std::vector<std::string> verbs;  // as discovery lists them
   std::vector<Subresource> subresources;
   bool namespaced = true;
-  bool custom = false;  // from a CRD: JSON and YAML only, no strategic merge, list items carry their type
+  bool custom =
+      false;  // from a CRD: JSON and YAML only, no strategic merge, list items carry their type
   const Schema* schema = nullptr;
   std::shared_ptr<const SchemaCatalogue> owned_schemas;  // keeps a CRD's schema alive
-  std::shared_ptr<const Json> crd_schema;                // a custom kind's openAPIV3Schema as written
-  std::optional<ScalePaths> scale;                       // of a custom kind
-  bool terminating = false;         // its definition is going: no creates, but finalizers may be taken off
+  std::shared_ptr<const Json> crd_schema;  // a custom kind's openAPIV3Schema as written
+  std::optional<ScalePaths> scale;         // of a custom kind
+  bool terminating = false;  // its definition is going: no creates, but finalizers may be taken off
   std::string deprecation_warning;  // told with every answer
 
   // Where objects live. Two kinds with one storage are two views of it (events in both groups).
@@ -101,17 +104,20 @@ struct Kind {
   bool keeps_status_on_create = false;      // Node: its agent registers it with a status
   DeletePropagation default_propagation = DeletePropagation::Background;
 
-  // Paths clients may select by besides metadata.name and metadata.namespace; values are stored with the object.
+  // Paths clients may select by besides metadata.name and metadata.namespace; values are stored
+  // with the object.
   std::vector<std::string> selectable_fields;
   std::vector<Column> columns;
 
   // Optional functions. Trees are whole objects with apiVersion, kind and metadata.
   // Defaulting as on decode: owned by the writer. Runs on every create, update and patch result.
   std::function<void(Json& object)> set_defaults;
-  // The strategy and admission of a create: what the server adds, unowned (selectors, labels, status, tolerations).
+  // The strategy and admission of a create: what the server adds, unowned (selectors, labels,
+  // status, tolerations).
   std::function<Result<void>(Json& object, const Admission&)> prepare_create;
-  // The strategy of an update; `live` is what is stored. Generation, status isolation and metadata are done for all
-  // kinds by the verbs; this is for what is special (Secret type kept, Service clusterIP kept when empty).
+  // The strategy of an update; `live` is what is stored. Generation, status isolation and metadata
+  // are done for all kinds by the verbs; this is for what is special (Secret type kept, Service
+  // clusterIP kept when empty).
   std::function<Result<void>(Json& object, const Json& live, const Admission&)> prepare_update;
   std::function<FieldErrors(const Json& object)> validate;
   std::function<FieldErrors(const Json& object, const Json& live)> validate_update;

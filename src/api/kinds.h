@@ -1,6 +1,6 @@
 #pragma once
-// One function a kind, each in its own small file under its group's folder. Adding a kind: a line of schema,
-// a file with its function, a line here and in kinds.cpp.
+// One function a kind, each in its own small file under its group's folder. Adding a kind: a line
+// of schema, a file with its function, a line here and in kinds.cpp.
 
 #include "api/kind.h"
 
@@ -12,7 +12,7 @@ Kind config_map_kind();
 Kind secret_kind();
 Kind pod_kind();
 Kind pod_template_kind();
-Kind event_kind();         // core/v1
+Kind event_kind();  // core/v1
 Kind service_kind();
 Kind endpoints_kind();
 Kind node_kind();
@@ -35,7 +35,8 @@ Kind custom_resource_definition_kind();
 std::vector<std::string> all_verbs();
 Subresource status_subresource();
 
-// A row with all that follows from the names: list kind, singular, verbs, storage, schema, default table.
+// A row with all that follows from the names: list kind, singular, verbs, storage, schema, default
+// table.
 struct KindNames {
   std::string_view group, version, kind, plural;
 };

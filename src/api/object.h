@@ -1,6 +1,6 @@
 #pragma once
-// What the store, the watch and the lists handle: an object as its encoded bytes plus the few facts that
-// selectors, tables and owners need. Immutable once made; shared between threads by ObjectPtr.
+// What the store, the watch and the lists handle: an object as its encoded bytes plus the few facts
+// that selectors, tables and owners need. Immutable once made; shared between threads by ObjectPtr.
 //
 // The encoding is fixed so that nothing has to be parsed again:
 //   {"kind":"Job","apiVersion":"batch/v1","metadata":{"name":...,"resourceVersion":"42"},"spec":...}
@@ -37,21 +37,25 @@ using ObjectPtr = std::shared_ptr<const Object>;
 
 class Object {
  public:
-  // Encodes `tree` (a JSON object with kind, apiVersion and metadata) without a revision. `fields` are the
-  // values of the kind's selectable fields in its order; `cells` is encode_cells() of its table row.
+  // Encodes `tree` (a JSON object with kind, apiVersion and metadata) without a revision. `fields`
+  // are the values of the kind's selectable fields in its order; `cells` is encode_cells() of its
+  // table row.
   static ObjectPtr encode(const Json& tree, std::vector<std::string> fields, std::string cells);
   // The same object at `revision`: the loop's whole work on a write besides the map.
-  // It also makes the last state of a deleted object, shown to watchers at the revision of the deletion.
+  // It also makes the last state of a deleted object, shown to watchers at the revision of the
+  // deletion.
   static ObjectPtr with_revision(const Object& object, Revision revision);
-  // The durable form: everything but the body, and back. `restore` is how a start avoids parsing; a checksum
-  // over both and checked bounds make it refuse damaged bytes.
+  // The durable form: everything but the body, and back. `restore` is how a start avoids parsing; a
+  // checksum over both and checked bounds make it refuse damaged bytes.
   std::string index() const;
   static Result<ObjectPtr> restore(std::string_view index, std::string_view body);
 
   std::string_view body() const { return body_; }
-  // The body behind kind and apiVersion, for items of built-in lists: it begins with "metadata": and ends
-  // with the closing brace; whoever writes it puts the opening brace first.
-  std::string_view body_without_type() const { return std::string_view(body_).substr(type_prefix_); }
+  // The body behind kind and apiVersion, for items of built-in lists: it begins with "metadata":
+  // and ends with the closing brace; whoever writes it puts the opening brace first.
+  std::string_view body_without_type() const {
+    return std::string_view(body_).substr(type_prefix_);
+  }
   std::string_view metadata() const { return text(metadata_); }  // the bytes {...} of metadata
   Json tree(JsonMemory memory = {}) const;                       // parsed anew
 
@@ -80,10 +84,12 @@ class Object {
     Slice uid, kind, name, api_version;
     bool controller, block;
   };
-  // A text that JSON must escape does not stand in the body as it is; such a slice points into unescaped_.
+  // A text that JSON must escape does not stand in the body as it is; such a slice points into
+  // unescaped_.
   static constexpr uint32_t kUnescaped = uint32_t{1} << 31;
   std::string_view text(Slice slice) const {
-    if (slice.at & kUnescaped) return std::string_view(unescaped_).substr(slice.at & ~kUnescaped, slice.size);
+    if (slice.at & kUnescaped)
+      return std::string_view(unescaped_).substr(slice.at & ~kUnescaped, slice.size);
     return std::string_view(body_).substr(slice.at, slice.size);
   }
 

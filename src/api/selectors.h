@@ -11,7 +11,8 @@ namespace yard {
 
 class LabelSelector {
  public:
-  static Result<LabelSelector> parse(std::string_view text);  // the query parameter; "" selects everything
+  static Result<LabelSelector> parse(
+      std::string_view text);  // the query parameter; "" selects everything
   static Result<LabelSelector> from_json(const Json& selector);  // matchLabels + matchExpressions
   bool matches(const Object& object) const;
   bool matches_labels(const Json& labels) const;  // labels: a JSON object or null

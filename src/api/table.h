@@ -1,6 +1,6 @@
 #pragma once
-// Table cells: made when an object is written, rendered when it is listed. Ages are kept as points in time inside
-// the encoded cells, so a list neither parses nor recomputes an object.
+// Table cells: made when an object is written, rendered when it is listed. Ages are kept as points
+// in time inside the encoded cells, so a list neither parses nor recomputes an object.
 
 #include <optional>
 #include <string>
@@ -12,8 +12,9 @@
 
 namespace yard {
 
-// Collects one row. The result is the JSON array of cells with ages as marks: <0x01><unix seconds><0x02>
-// stands, inside a JSON string, for the human duration from then until the moment of rendering.
+// Collects one row. The result is the JSON array of cells with ages as marks: <0x01><unix
+// seconds><0x02> stands, inside a JSON string, for the human duration from then until the moment of
+// rendering.
 class RowWriter {
  public:
   RowWriter& text(std::string_view value);
@@ -22,7 +23,8 @@ class RowWriter {
   RowWriter& null();
   RowWriter& json(const Json& value);
   RowWriter& age(std::optional<Time> since);  // "<unknown>" without one
-  RowWriter& text_with_age(std::string_view before, Time since, std::string_view after);  // `3 (5m ago)`
+  RowWriter& text_with_age(std::string_view before, Time since,
+                           std::string_view after);  // `3 (5m ago)`
   std::string finish();
 
  private:

@@ -11,12 +11,15 @@ namespace {
 enum class Encoding { Json, Yaml, Unserved };
 
 Encoding encoding_of(std::string_view media_type) {
-  if (media_type == "application/json" || media_type == "*/*" || media_type == "application/*") return Encoding::Json;
+  if (media_type == "application/json" || media_type == "*/*" || media_type == "application/*")
+    return Encoding::Json;
   if (media_type == "application/yaml") return Encoding::Yaml;
   return Encoding::Unserved;
 }
 
-Error not_acceptable(std::string message) { return error(Reason::NotAcceptable, std::move(message)); }
+Error not_acceptable(std::string message) {
+  return error(Reason::NotAcceptable, std::move(message));
+}
 
 }  // namespace
 
@@ -35,7 +38,8 @@ std::vector<AcceptClause> parse_accept(std::string_view accept) {
       }
       const size_t equals = text.find('=');
       if (equals == std::string_view::npos) continue;
-      const std::string_view name = trim(text.substr(0, equals)), value = trim(text.substr(equals + 1));
+      const std::string_view name = trim(text.substr(0, equals)),
+                             value = trim(text.substr(equals + 1));
       if (name == "as") clause.as = value;
       if (name == "g") clause.group = value;
       if (name == "v") clause.version = value;
@@ -48,7 +52,8 @@ std::vector<AcceptClause> parse_accept(std::string_view accept) {
     }
     out.push_back(std::move(clause));
   }
-  std::ranges::stable_sort(out, [](const AcceptClause& a, const AcceptClause& b) { return a.quality > b.quality; });
+  std::ranges::stable_sort(
+      out, [](const AcceptClause& a, const AcceptClause& b) { return a.quality > b.quality; });
   return out;
 }
 
@@ -83,7 +88,8 @@ Result<Representation> negotiate(std::string_view accept, const Offer& offer) {
     }
   }
   if (!complaint.empty()) return not_acceptable(complaint);
-  return not_acceptable("only the following media types are accepted: application/json, application/yaml");
+  return not_acceptable(
+      "only the following media types are accepted: application/json, application/yaml");
 }
 
 }  // namespace yard

@@ -18,7 +18,7 @@ struct Representation {
 
 // What the endpoint can do besides plain objects.
 struct Offer {
-  bool list = false;       // answers a list: PartialObjectMetadataList rather than PartialObjectMetadata
+  bool list = false;  // answers a list: PartialObjectMetadataList rather than PartialObjectMetadata
   bool transforms = true;  // Table and PartialObjectMetadata are served here
   bool watch = false;      // YAML cannot be streamed
 };

@@ -1,8 +1,10 @@
 #pragma once
-// The verbs, as pure functions: (kind, live object, request, now) → what to write. HTTP runs them on an I/O
-// thread, DirectClient on the loop; both hand the Change to the committer (apiserver/committer.h).
+// The verbs, as pure functions: (kind, live object, request, now) → what to write. HTTP runs them
+// on an I/O thread, DirectClient on the loop; both hand the Change to the committer
+// (apiserver/committer.h).
 //
-// One write path for every verb and kind: decode → merge → default → own → prepare → validate → encode.
+// One write path for every verb and kind: decode → merge → default → own → prepare → validate →
+// encode.
 
 #include <functional>
 #include <optional>
@@ -39,8 +41,8 @@ struct WriteContext {
 struct Change {
   enum class Type { Store, Delete, Nothing };
   Type type = Type::Nothing;
-  ObjectPtr object;            // to store; for Nothing what stands (null when the answer is `answer`)
-  Revision expected = 0;       // what it was built on; 0 is a create
+  ObjectPtr object;       // to store; for Nothing what stands (null when the answer is `answer`)
+  Revision expected = 0;  // what it was built on; 0 is a create
   int status = 200;
   std::vector<std::string> warnings;
   Json dry_run_tree;           // the answer of a dry run, without a revision on create; on the heap
@@ -50,8 +52,10 @@ struct Change {
 
 Result<Change> plan_create(const WriteContext& context, const RequestBody& body);
 // `live` may be null: NotFound, or a create for kinds that create on update.
-Result<Change> plan_update(const WriteContext& context, const ObjectPtr& live, const RequestBody& body);
-Result<Change> plan_patch(const WriteContext& context, const ObjectPtr& live, PatchType type, const RequestBody& body);
+Result<Change> plan_update(const WriteContext& context, const ObjectPtr& live,
+                           const RequestBody& body);
+Result<Change> plan_patch(const WriteContext& context, const ObjectPtr& live, PatchType type,
+                          const RequestBody& body);
 
 struct DeleteOptions {
   std::optional<int64_t> grace_period_seconds;
@@ -63,22 +67,27 @@ struct DeleteOptions {
 };
 // From the body (JSON, YAML or protobuf; it wins) or the query.
 Result<DeleteOptions> parse_delete_options(const Query& query, const RequestBody& body);
-Result<Change> plan_delete(const WriteContext& context, const ObjectPtr& live, const DeleteOptions& options);
+Result<Change> plan_delete(const WriteContext& context, const ObjectPtr& live,
+                           const DeleteOptions& options);
 
-// A new object needs a namespace that is there and not going away. Checked when a create is planned and again when it
-// is committed, since the namespace may have gone in between.
+// A new object needs a namespace that is there and not going away. Checked when a create is planned
+// and again when it is committed, since the namespace may have gone in between.
 Result<void> check_namespace_accepts(const WriteContext& context, std::string_view name);
 
 // POST pods/x/binding: the pod gets its node, once.
-Result<Change> plan_binding(const WriteContext& context, const ObjectPtr& live, const RequestBody& body);
+Result<Change> plan_binding(const WriteContext& context, const ObjectPtr& live,
+                            const RequestBody& body);
 // POST pods/x/eviction: a delete that says why.
-Result<Change> plan_eviction(const WriteContext& context, const ObjectPtr& live, const RequestBody& body);
+Result<Change> plan_eviction(const WriteContext& context, const ObjectPtr& live,
+                             const RequestBody& body);
 
-// For DirectClient: the same verbs on trees the process made itself, so nothing is serialised to be parsed again.
+// For DirectClient: the same verbs on trees the process made itself, so nothing is serialised to be
+// parsed again.
 Result<Change> plan_create_tree(const WriteContext& context, Json tree);
 Result<Change> plan_update_tree(const WriteContext& context, const ObjectPtr& live, Json tree);
 
-// The object as `kind` shows it: the stored one itself, or converted for a view (events.k8s.io, another CRD version).
+// The object as `kind` shows it: the stored one itself, or converted for a view (events.k8s.io,
+// another CRD version).
 ObjectPtr as_shown(const Kind& kind, const ObjectPtr& stored);
 Json tree_as_shown(const Kind& kind, const Object& stored, JsonMemory memory = {});
 // Encodes with the kind's fields and cells.
@@ -90,6 +99,7 @@ struct DecodedBody {
   Json tree;
   std::vector<std::string> duplicate_fields;
 };
-Result<DecodedBody> decode_body(const RequestBody& body, std::string_view kind_name, bool custom, JsonMemory memory = {});
+Result<DecodedBody> decode_body(const RequestBody& body, std::string_view kind_name, bool custom,
+                                JsonMemory memory = {});
 
 }  // namespace yard

@@ -5,17 +5,23 @@ namespace {
 
 constexpr std::string_view kDefaultClass = "storageclass.kubernetes.io/is-default-class";
 
-// Storages the facts are made of. They hold few objects and change rarely, so every change rebuilds all.
-constexpr std::string_view kSources[] = {"namespaces", "serviceaccounts", "priorityclasses.scheduling.k8s.io",
+// Storages the facts are made of. They hold few objects and change rarely, so every change rebuilds
+// all.
+constexpr std::string_view kSources[] = {"namespaces", "serviceaccounts",
+                                         "priorityclasses.scheduling.k8s.io",
                                          "storageclasses.storage.k8s.io", "limitranges"};
 
-std::string key_of(const Object& object) { return std::string(object.ns()) + "/" + std::string(object.name()); }
+std::string key_of(const Object& object) {
+  return std::string(object.ns()) + "/" + std::string(object.name());
+}
 
 ClusterFacts::ServiceAccount service_account(const Json& tree) {
   ClusterFacts::ServiceAccount out;
   out.automount_token = bool_at(tree, {"automountServiceAccountToken"}, true);
-  if (const Json* secrets = find(tree, "imagePullSecrets"); secrets != nullptr && secrets->is_array()) {
-    for (const Json& secret : secrets->get_array()) out.image_pull_secrets.emplace_back(text_at(secret, {"name"}));
+  if (const Json* secrets = find(tree, "imagePullSecrets");
+      secrets != nullptr && secrets->is_array()) {
+    for (const Json& secret : secrets->get_array())
+      out.image_pull_secrets.emplace_back(text_at(secret, {"name"}));
   }
   return out;
 }
@@ -35,7 +41,8 @@ ClusterFactsKeeper::ClusterFactsKeeper(Store& store) : store_(store) {
 }
 
 ClusterFactsKeeper::~ClusterFactsKeeper() {
-  for (const Store::ListenerId listener : listeners_) store_.forget(listener);
+  for (const Store::ListenerId listener : listeners_)
+    store_.forget(listener);
 }
 
 std::shared_ptr<const ClusterFacts> ClusterFactsKeeper::facts() const {
@@ -46,7 +53,8 @@ std::shared_ptr<const ClusterFacts> ClusterFactsKeeper::facts() const {
 void ClusterFactsKeeper::rebuild() {
   auto next = std::make_shared<ClusterFacts>();
   for (const ObjectPtr& object : store_.list("namespaces", {}).objects) {
-    // The default account is made moments after its namespace; a pod created in between must not be refused for that.
+    // The default account is made moments after its namespace; a pod created in between must not be
+    // refused for that.
     next->service_accounts[std::string(object->name()) + "/default"] = {};
     next->namespaces[std::string(object->name())] = {object->is_being_deleted()};
   }
@@ -59,7 +67,8 @@ void ClusterFactsKeeper::rebuild() {
   for (const ObjectPtr& object : store_.list("storageclasses.storage.k8s.io", {}).objects) {
     const Json tree = object->tree();
     const Json* annotations = find_path(tree, {"metadata", "annotations"});
-    if (annotations != nullptr && text_at(*annotations, {kDefaultClass}) == "true") next->default_storage_class = object->name();
+    if (annotations != nullptr && text_at(*annotations, {kDefaultClass}) == "true")
+      next->default_storage_class = object->name();
   }
   for (const ObjectPtr& object : store_.list("limitranges", {}).objects) {
     const Json tree = object->tree();

@@ -10,7 +10,8 @@ constexpr int kGeneratedNameTries = 8;  // as upstream
 
 // Renewals of leases and counts of events may ride in a later batch (design.md §4).
 bool is_relaxed(const Kind& stored, const Change& change) {
-  return change.type == Change::Type::Store && change.expected != 0 && (stored.kind == "Lease" || stored.kind == "Event");
+  return change.type == Change::Type::Store && change.expected != 0 &&
+         (stored.kind == "Lease" || stored.kind == "Event");
 }
 
 }  // namespace
@@ -35,7 +36,8 @@ uint64_t Committer::next_seed() {
 }
 
 void Committer::run_from_io(WriteJob job, Compute compute, Done done) {
-  auto flow = std::make_shared<Flow>(Flow{std::move(job), std::move(compute), std::move(done), nullptr});
+  auto flow =
+      std::make_shared<Flow>(Flow{std::move(job), std::move(compute), std::move(done), nullptr});
   if (flow->job.creates) {
     plan(flow);
   } else {
@@ -67,7 +69,9 @@ void Committer::plan(const std::shared_ptr<Flow>& flow) {
     commit(flow, std::move(change));
     return;
   }
-  loop_.post([this, flow, change = std::make_shared<Result<Change>>(std::move(change))] { commit(flow, std::move(*change)); });
+  loop_.post([this, flow, change = std::make_shared<Result<Change>>(std::move(change))] {
+    commit(flow, std::move(*change));
+  });
 }
 
 void Committer::commit(const std::shared_ptr<Flow>& flow, Result<Change> planned) {
@@ -80,7 +84,9 @@ void Committer::commit(const std::shared_ptr<Flow>& flow, Result<Change> planned
     auto answer = std::make_shared<WriteAnswer>(WriteAnswer{std::move(change), flow->live});
     store_.when_durable(flow->key(), [flow, answer](bool durable) {
       if (durable) return flow->finish(std::move(*answer));
-      flow->finish(error(Reason::InternalError, "Internal error occurred: the write this one built on could not be stored"));
+      flow->finish(
+          error(Reason::InternalError,
+                "Internal error occurred: the write this one built on could not be stored"));
     });
     return;
   }
@@ -88,10 +94,12 @@ void Committer::commit(const std::shared_ptr<Flow>& flow, Result<Change> planned
   if (change.is_create()) {
     key.name = change.object->name();
     context.cluster = facts_.facts();
-    if (auto accepts = check_namespace_accepts(context, key.name); !accepts) return flow->finish(std::move(accepts).error());
+    if (auto accepts = check_namespace_accepts(context, key.name); !accepts)
+      return flow->finish(std::move(accepts).error());
   }
   const bool deletes = change.type == Change::Type::Delete;
-  Write write{std::move(key), change.expected, deletes ? nullptr : change.object, is_relaxed(*context.stored, change)};
+  Write write{std::move(key), change.expected, deletes ? nullptr : change.object,
+              is_relaxed(*context.stored, change)};
   auto kept = std::make_shared<Change>(std::move(change));
   store_.write(std::move(write), [this, flow, kept](Result<Committed> committed) {
     if (committed) return flow->finish(WriteAnswer{std::move(*kept), committed->object});
@@ -110,9 +118,11 @@ void Committer::lost_race(const std::shared_ptr<Flow>& flow, const Error& why) {
     case Reason::AlreadyExists:
       if (flow->job.creates) {
         flow->job.context.name.clear();
-        const ObjectPtr live = store_.get_pending(Key{flow->job.context.stored->storage, flow->job.context.ns, name});
+        const ObjectPtr live =
+            store_.get_pending(Key{flow->job.context.stored->storage, flow->job.context.ns, name});
         Error exists = already_exists_error(kind, name);
-        if (live != nullptr && live->is_being_deleted()) exists.message = "object is being deleted: " + exists.message;
+        if (live != nullptr && live->is_being_deleted())
+          exists.message = "object is being deleted: " + exists.message;
         // Only a generated name is worth another try: the next attempt draws another.
         if (!name.empty() && flow->job.generates_name) {
           if (flow->job.attempts < kGeneratedNameTries) return begin(flow);

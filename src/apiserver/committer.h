@@ -1,6 +1,7 @@
 #pragma once
-// Carries the Changes the verbs plan to the store: looks up the live object, has the verb run, commits, and runs the
-// verb again when another writer was first. Loop thread, except where a `compute` runs the verb elsewhere.
+// Carries the Changes the verbs plan to the store: looks up the live object, has the verb run,
+// commits, and runs the verb again when another writer was first. Loop thread, except where a
+// `compute` runs the verb elsewhere.
 
 #include <functional>
 #include <memory>

@@ -17,24 +17,27 @@ std::string media_type(std::string_view content_type) {
 }
 
 Error unsupported_media_type(bool custom) {
-  return error(Reason::UnsupportedMediaType,
-               custom ? "the body of the request was in an unknown format - accepted media types include: "
-                        "application/json, application/yaml"
-                      : "the body of the request was in an unknown format - accepted media types include: "
-                        "application/json, application/yaml, application/vnd.kubernetes.protobuf");
+  return error(
+      Reason::UnsupportedMediaType,
+      custom ? "the body of the request was in an unknown format - accepted media types include: "
+               "application/json, application/yaml"
+             : "the body of the request was in an unknown format - accepted media types include: "
+               "application/json, application/yaml, application/vnd.kubernetes.protobuf");
 }
 
 Error unreadable(std::string_view kind_name, std::string_view what, const RequestBody& body) {
   std::string start(body.bytes.substr(0, 30));
   if (!is_valid_utf8(start)) start = quoted(start);
-  return error(Reason::BadRequest, fmt::format("the object provided is unrecognized (must be of type {}): couldn't get "
-                                               "version/kind; json parse error: {} ({})",
-                                               kind_name, what, start));
+  return error(Reason::BadRequest,
+               fmt::format("the object provided is unrecognized (must be of type {}): couldn't get "
+                           "version/kind; json parse error: {} ({})",
+                           kind_name, what, start));
 }
 
 }  // namespace
 
-Result<DecodedBody> decode_body(const RequestBody& body, std::string_view kind_name, bool custom, JsonMemory memory) {
+Result<DecodedBody> decode_body(const RequestBody& body, std::string_view kind_name, bool custom,
+                                JsonMemory memory) {
   const std::string type = media_type(body.content_type);
   if (type.empty() || type == "application/json") {
     auto parsed = parse_json(body.bytes, {}, std::move(memory));
@@ -68,12 +71,16 @@ Result<PatchType> patch_type(const Kind& kind, std::string_view content_type) {
   const std::string type = media_type(content_type);
   if (type == "application/json-patch+json") return PatchType::JsonPatch;
   if (type == "application/merge-patch+json") return PatchType::MergePatch;
-  if (type == "application/strategic-merge-patch+json" && !kind.custom) return PatchType::StrategicMergePatch;
+  if (type == "application/strategic-merge-patch+json" && !kind.custom)
+    return PatchType::StrategicMergePatch;
   if (type == "application/apply-patch+yaml") return PatchType::Apply;
-  return error(Reason::UnsupportedMediaType,
-               fmt::format("the body of the request was in an unknown format - accepted media types include: "
-                           "application/json-patch+json, application/merge-patch+json, {}application/apply-patch+yaml",
-                           kind.custom ? "" : "application/strategic-merge-patch+json, "));
+  return error(
+      Reason::UnsupportedMediaType,
+      fmt::format(
+          "the body of the request was in an unknown format - accepted media types include: "
+          "application/json-patch+json, application/merge-patch+json, "
+          "{}application/apply-patch+yaml",
+          kind.custom ? "" : "application/strategic-merge-patch+json, "));
 }
 
 }  // namespace yard

@@ -7,7 +7,9 @@
 namespace yard {
 namespace {
 
-Resource resource_of(const Kind& kind) { return {kind.api_version(), kind.kind}; }
+Resource resource_of(const Kind& kind) {
+  return {kind.api_version(), kind.kind};
+}
 
 ObjectEvent::Type type_of(StoreEvent::Type type) {
   switch (type) {
@@ -17,7 +19,8 @@ ObjectEvent::Type type_of(StoreEvent::Type type) {
   }
 }
 
-// kind and apiVersion stand at the head of every encoded body (api/object.h), so nothing is parsed to tell them.
+// kind and apiVersion stand at the head of every encoded body (api/object.h), so nothing is parsed
+// to tell them.
 Resource resource_in(const Object& object) {
   const std::string_view body = object.body();
   const auto quoted_after = [&](std::string_view lead) {
@@ -29,14 +32,20 @@ Resource resource_in(const Object& object) {
 
 }  // namespace
 
-DirectClient::DirectClient(Store& store, Committer& committer, std::function<KindTablePtr()> kinds, std::string manager)
-    : store_(store), committer_(committer), kinds_(std::move(kinds)), manager_(std::move(manager)) {}
+DirectClient::DirectClient(Store& store, Committer& committer, std::function<KindTablePtr()> kinds,
+                           std::string manager)
+    : store_(store),
+      committer_(committer),
+      kinds_(std::move(kinds)),
+      manager_(std::move(manager)) {}
 
 DirectClient::~DirectClient() {
-  for (const Store::ListenerId listener : listeners_) store_.forget(listener);
+  for (const Store::ListenerId listener : listeners_)
+    store_.forget(listener);
 }
 
-ObjectPtr DirectClient::get(const Resource& resource, std::string_view ns, std::string_view name) const {
+ObjectPtr DirectClient::get(const Resource& resource, std::string_view ns,
+                            std::string_view name) const {
   const KindPtr kind = kinds_()->find_kind(resource.api_version, resource.kind);
   if (kind == nullptr) return nullptr;
   return as_shown(*kind, store_.get(Key{kind->storage, std::string(ns), std::string(name)}));
@@ -48,7 +57,8 @@ std::vector<ObjectPtr> DirectClient::list(const Resource& resource, std::string_
   ListRange range;
   range.ns = ns;
   std::vector<ObjectPtr> objects = store_.list(kind->storage, range).objects;
-  for (ObjectPtr& object : objects) object = as_shown(*kind, object);
+  for (ObjectPtr& object : objects)
+    object = as_shown(*kind, object);
   return objects;
 }
 
@@ -56,7 +66,8 @@ std::vector<Client::Dependent> DirectClient::dependents(std::string_view owner_u
   std::vector<Dependent> out;
   const KindTablePtr kinds = kinds_();
   for (auto& [key, object] : store_.dependents(owner_uid)) {
-    if (const KindPtr kind = kinds->stored_as(key.storage)) out.push_back({resource_of(*kind), std::move(object)});
+    if (const KindPtr kind = kinds->stored_as(key.storage))
+      out.push_back({resource_of(*kind), std::move(object)});
   }
   return out;
 }
@@ -65,7 +76,8 @@ std::vector<Resource> DirectClient::resources(bool only_namespaced) const {
   std::vector<Resource> out;
   for (const KindPtr& kind : kinds_()->kinds()) {
     // One entry a storage: a view or another version of it would show the same objects again.
-    if (!kind->allows("list") || kind->from_stored || (only_namespaced && !kind->namespaced)) continue;
+    if (!kind->allows("list") || kind->from_stored || (only_namespaced && !kind->namespaced))
+      continue;
     out.push_back(resource_of(*kind));
   }
   return out;
@@ -85,8 +97,12 @@ void DirectClient::submit(ClientWrite write, std::function<void(Result<ObjectPtr
     // An unknown name and `creates` lead straight to an answer on a later turn.
     job.context.kind = job.context.stored = kinds->kinds().front();
     job.creates = true;
-    job.plan = [](const WriteContext&, const ObjectPtr&) -> Result<Change> { return no_such_resource_error(); };
-    return committer_.run_inline(std::move(job), [done = std::move(done)](Result<WriteAnswer> answer) { done(std::move(answer).error()); });
+    job.plan = [](const WriteContext&, const ObjectPtr&) -> Result<Change> {
+      return no_such_resource_error();
+    };
+    return committer_.run_inline(
+        std::move(job),
+        [done = std::move(done)](Result<WriteAnswer> answer) { done(std::move(answer).error()); });
   }
   job.context.stored = kinds->stored_as(job.context.kind->storage);
   job.context.ns = std::move(write.ns);
@@ -100,18 +116,23 @@ void DirectClient::submit(ClientWrite write, std::function<void(Result<ObjectPtr
       job.creates = true;
       job.generates_name = job.context.name.empty();
       job.context.name.clear();
-      job.plan = [object](const WriteContext& context, const ObjectPtr&) { return plan_create_tree(context, *object); };
+      job.plan = [object](const WriteContext& context, const ObjectPtr&) {
+        return plan_create_tree(context, *object);
+      };
       break;
     case ClientWrite::Verb::UpdateStatus:
     case ClientWrite::Verb::Finalize:
       job.context.subresource = write.verb == ClientWrite::Verb::Finalize ? "finalize" : "status";
       [[fallthrough]];
     case ClientWrite::Verb::Update:
-      job.plan = [object](const WriteContext& context, const ObjectPtr& live) { return plan_update_tree(context, live, *object); };
+      job.plan = [object](const WriteContext& context, const ObjectPtr& live) {
+        return plan_update_tree(context, live, *object);
+      };
       break;
     case ClientWrite::Verb::MergePatch:
       job.plan = [object](const WriteContext& context, const ObjectPtr& live) {
-        return plan_patch(context, live, PatchType::MergePatch, {"application/merge-patch+json", to_text(*object)});
+        return plan_patch(context, live, PatchType::MergePatch,
+                          {"application/merge-patch+json", to_text(*object)});
       };
       break;
     case ClientWrite::Verb::Bind:
@@ -122,7 +143,8 @@ void DirectClient::submit(ClientWrite write, std::function<void(Result<ObjectPtr
       break;
     case ClientWrite::Verb::Delete:
       job.plan = [object](const WriteContext& context, const ObjectPtr& live) -> Result<Change> {
-        const RequestBody body{"application/json", object->is_object() ? to_text(*object) : std::string()};
+        const RequestBody body{"application/json",
+                               object->is_object() ? to_text(*object) : std::string()};
         const DeleteOptions options = TRY(parse_delete_options(Query(), body));
         return plan_delete(context, live, options);
       };
@@ -134,17 +156,19 @@ void DirectClient::submit(ClientWrite write, std::function<void(Result<ObjectPtr
   });
 }
 
-Client::Subscription DirectClient::follow(const Resource& resource, std::function<void(const ObjectEvent&)> callback) {
+Client::Subscription DirectClient::follow(const Resource& resource,
+                                          std::function<void(const ObjectEvent&)> callback) {
   std::string storage;
   if (!resource.kind.empty()) {
     const KindPtr kind = kinds_()->find_kind(resource.api_version, resource.kind);
     check(kind != nullptr, "a followed kind is served");
     storage = kind->storage;
   }
-  const Store::ListenerId listener = store_.listen(storage, [this, resource, callback = std::move(callback)](const StoreEventPtr& event) {
-    Resource of = resource.kind.empty() ? resource_in(*event->object) : resource;
-    callback(ObjectEvent{type_of(event->type), std::move(of), event->object, event->previous});
-  });
+  const Store::ListenerId listener = store_.listen(
+      storage, [this, resource, callback = std::move(callback)](const StoreEventPtr& event) {
+        Resource of = resource.kind.empty() ? resource_in(*event->object) : resource;
+        callback(ObjectEvent{type_of(event->type), std::move(of), event->object, event->previous});
+      });
   listeners_.push_back(listener);
   return listener;
 }

@@ -1,8 +1,8 @@
 #include "apiserver/discovery.h"
 
-#include <fmt/format.h>
-
 #include <functional>
+
+#include <fmt/format.h>
 
 #include "api/schema/openapi.h"
 #include "apiserver/accept.h"
@@ -19,20 +19,28 @@ constexpr std::string_view kV2Beta1 = "v2beta1";
 
 JsonArray texts(const std::vector<std::string>& values) {
   JsonArray out;
-  for (const std::string& value : values) out.emplace_back(value);
+  for (const std::string& value : values)
+    out.emplace_back(value);
   return out;
 }
 
 JsonObject legacy_resource(const Kind& kind) {
-  JsonObject out{{"name", kind.plural}, {"singularName", kind.singular}, {"namespaced", kind.namespaced}, {"kind", kind.kind}, {"verbs", texts(kind.verbs)}};
+  JsonObject out{{"name", kind.plural},
+                 {"singularName", kind.singular},
+                 {"namespaced", kind.namespaced},
+                 {"kind", kind.kind},
+                 {"verbs", texts(kind.verbs)}};
   if (!kind.short_names.empty()) out["shortNames"] = texts(kind.short_names);
   if (!kind.categories.empty()) out["categories"] = texts(kind.categories);
   return out;
 }
 
 JsonObject legacy_subresource(const Kind& kind, const Subresource& sub) {
-  JsonObject out{{"name", kind.plural + "/" + sub.name}, {"singularName", ""}, {"namespaced", kind.namespaced},
-                 {"kind", sub.kind.empty() ? kind.kind : sub.kind}, {"verbs", texts(sub.verbs)}};
+  JsonObject out{{"name", kind.plural + "/" + sub.name},
+                 {"singularName", ""},
+                 {"namespaced", kind.namespaced},
+                 {"kind", sub.kind.empty() ? kind.kind : sub.kind},
+                 {"verbs", texts(sub.verbs)}};
   if (!sub.version.empty() && (sub.group != kind.group || sub.version != kind.version)) {
     out["group"] = sub.group;
     out["version"] = sub.version;
@@ -54,11 +62,14 @@ JsonObject aggregated_resource(const Kind& kind) {
   if (!kind.categories.empty()) out["categories"] = texts(kind.categories);
   JsonArray subresources;
   for (const Subresource& sub : kind.subresources) {
-    subresources.push_back(JsonObject{{"subresource", sub.name},
-                                      {"responseKind", sub.kind.empty() ? response_kind(kind.group, kind.version, kind.kind)
-                                                                        : response_kind(sub.version.empty() ? kind.group : sub.group,
-                                                                                        sub.version.empty() ? kind.version : sub.version, sub.kind)},
-                                      {"verbs", texts(sub.verbs)}});
+    subresources.push_back(JsonObject{
+        {"subresource", sub.name},
+        {"responseKind",
+         sub.kind.empty()
+             ? response_kind(kind.group, kind.version, kind.kind)
+             : response_kind(sub.version.empty() ? kind.group : sub.group,
+                             sub.version.empty() ? kind.version : sub.version, sub.kind)},
+        {"verbs", texts(sub.verbs)}});
   }
   if (!subresources.empty()) out["subresources"] = std::move(subresources);
   return out;
@@ -74,13 +85,16 @@ JsonObject group_entry(const KindTable& table, std::string_view group) {
     if (entry.group == group) versions.push_back(group_version(entry.group, entry.version));
   }
   Json preferred = versions.front();
-  return {{"name", group}, {"versions", std::move(versions)}, {"preferredVersion", std::move(preferred)}};
+  return {{"name", group},
+          {"versions", std::move(versions)},
+          {"preferredVersion", std::move(preferred)}};
 }
 
 std::vector<std::string> groups_of(const KindTable& table) {
   std::vector<std::string> out;
   for (const auto& entry : table.group_versions()) {
-    if (!entry.group.empty() && (out.empty() || out.back() != entry.group)) out.push_back(entry.group);
+    if (!entry.group.empty() && (out.empty() || out.back() != entry.group))
+      out.push_back(entry.group);
   }
   return out;
 }
@@ -89,10 +103,15 @@ std::string resource_list(const KindTable::GroupVersion& entry) {
   JsonArray resources;
   for (const KindPtr& kind : entry.kinds) {
     resources.push_back(legacy_resource(*kind));
-    for (const Subresource& sub : kind->subresources) resources.push_back(legacy_subresource(*kind, sub));
+    for (const Subresource& sub : kind->subresources)
+      resources.push_back(legacy_subresource(*kind, sub));
   }
   const std::string name = entry.group.empty() ? entry.version : entry.group + "/" + entry.version;
-  return to_text(JsonObject{{"kind", "APIResourceList"}, {"apiVersion", "v1"}, {"groupVersion", name}, {"resources", std::move(resources)}}) + "\n";
+  return to_text(JsonObject{{"kind", "APIResourceList"},
+                            {"apiVersion", "v1"},
+                            {"groupVersion", name},
+                            {"resources", std::move(resources)}}) +
+         "\n";
 }
 
 std::string aggregated_list(const KindTable& table, bool core, std::string_view version) {
@@ -102,20 +121,28 @@ std::string aggregated_list(const KindTable& table, bool core, std::string_view 
     for (const auto& entry : table.group_versions()) {
       if (entry.group != group) continue;
       JsonArray resources;
-      for (const KindPtr& kind : entry.kinds) resources.push_back(aggregated_resource(*kind));
-      versions.push_back(JsonObject{{"version", entry.version}, {"resources", std::move(resources)}, {"freshness", "Current"}});
+      for (const KindPtr& kind : entry.kinds)
+        resources.push_back(aggregated_resource(*kind));
+      versions.push_back(JsonObject{{"version", entry.version},
+                                    {"resources", std::move(resources)},
+                                    {"freshness", "Current"}});
     }
     JsonObject metadata;
     if (!group.empty()) metadata["name"] = group;
-    items.push_back(JsonObject{{"metadata", std::move(metadata)}, {"versions", std::move(versions)}});
+    items.push_back(
+        JsonObject{{"metadata", std::move(metadata)}, {"versions", std::move(versions)}});
   };
   if (core) {
     item("");
   } else {
-    for (const std::string& group : groups_of(table)) item(group);
+    for (const std::string& group : groups_of(table))
+      item(group);
   }
-  return to_text(JsonObject{{"kind", "APIGroupDiscoveryList"}, {"apiVersion", fmt::format("apidiscovery.k8s.io/{}", version)},
-                            {"metadata", JsonObject()}, {"items", std::move(items)}}) + "\n";
+  return to_text(JsonObject{{"kind", "APIGroupDiscoveryList"},
+                            {"apiVersion", fmt::format("apidiscovery.k8s.io/{}", version)},
+                            {"metadata", JsonObject()},
+                            {"items", std::move(items)}}) +
+         "\n";
 }
 
 HttpResponse document_response(const SharedBytes& bytes, std::string content_type) {
@@ -137,7 +164,8 @@ HttpResponse not_modified(const std::string& etag) {
 Discovery::Discovery(KindTablePtr table, std::string server_address)
     : table_(std::move(table)), server_address_(std::move(server_address)) {}
 
-Discovery::Document Discovery::document(const std::string& name, const std::function<std::string()>& make) const {
+Discovery::Document Discovery::document(const std::string& name,
+                                        const std::function<std::string()>& make) const {
   const std::lock_guard lock(mutex_);
   auto found = documents_.find(name);
   if (found == documents_.end()) {
@@ -150,7 +178,8 @@ Discovery::Document Discovery::document(const std::string& name, const std::func
 
 std::optional<HttpResponse> Discovery::answer(const HttpRequest& request) const {
   std::string_view path = request.path();
-  while (path.size() > 1 && path.ends_with("/")) path.remove_suffix(1);
+  while (path.size() > 1 && path.ends_with("/"))
+    path.remove_suffix(1);
   if (path.starts_with("/openapi/")) return openapi(request, path);
   if (path == "/api" || path == "/apis") {
     for (const AcceptClause& clause : parse_accept(request.header("Accept"))) {
@@ -158,10 +187,16 @@ std::optional<HttpResponse> Discovery::answer(const HttpRequest& request) const 
       if (clause.as.empty()) break;
       if (clause.as != "APIGroupDiscoveryList" || clause.group != "apidiscovery.k8s.io") continue;
       if (clause.version != "v2" && clause.version != kV2Beta1) continue;
-      const Document list = document(std::string(path) + clause.version, [&] { return aggregated_list(*table_, path == "/api", clause.version); });
+      const Document list = document(std::string(path) + clause.version, [&] {
+        return aggregated_list(*table_, path == "/api", clause.version);
+      });
       if (request.header("If-None-Match") == list.etag) return not_modified(list.etag);
-      HttpResponse out = document_response(list.bytes, fmt::format("application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList", clause.version));
-      out.headers.insert(out.headers.end(), {{"ETag", list.etag}, {"Vary", "Accept"}, {"Cache-Control", "public"}});
+      HttpResponse out = document_response(
+          list.bytes,
+          fmt::format("application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList",
+                      clause.version));
+      out.headers.insert(out.headers.end(),
+                         {{"ETag", list.etag}, {"Vary", "Accept"}, {"Cache-Control", "public"}});
       return out;
     }
   }
@@ -170,25 +205,46 @@ std::optional<HttpResponse> Discovery::answer(const HttpRequest& request) const 
 
 std::optional<HttpResponse> Discovery::legacy(std::string_view path) const {
   if (path == "/api") {
-    return document_response(document("/api", [&] {
-      return to_text(JsonObject{{"kind", "APIVersions"}, {"versions", JsonArray{"v1"}},
-                                {"serverAddressByClientCIDRs", JsonArray{JsonObject{{"clientCIDR", "0.0.0.0/0"}, {"serverAddress", server_address_}}}}}) + "\n";
-    }).bytes, "application/json");
+    return document_response(
+        document("/api",
+                 [&] {
+                   return to_text(JsonObject{
+                              {"kind", "APIVersions"},
+                              {"versions", JsonArray{"v1"}},
+                              {"serverAddressByClientCIDRs",
+                               JsonArray{JsonObject{{"clientCIDR", "0.0.0.0/0"},
+                                                    {"serverAddress", server_address_}}}}}) +
+                          "\n";
+                 })
+            .bytes,
+        "application/json");
   }
   if (path == "/apis") {
-    return document_response(document("/apis", [&] {
-      JsonArray groups;
-      for (const std::string& group : groups_of(*table_)) groups.push_back(group_entry(*table_, group));
-      return to_text(JsonObject{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(groups)}}) + "\n";
-    }).bytes, "application/json");
+    return document_response(document("/apis",
+                                      [&] {
+                                        JsonArray groups;
+                                        for (const std::string& group : groups_of(*table_))
+                                          groups.push_back(group_entry(*table_, group));
+                                        return to_text(JsonObject{{"kind", "APIGroupList"},
+                                                                  {"apiVersion", "v1"},
+                                                                  {"groups", std::move(groups)}}) +
+                                               "\n";
+                                      })
+                                 .bytes,
+                             "application/json");
   }
   const auto parts = split(path, '/');  // "", "apis", group, version
   if (parts.size() == 3 && parts[1] == "apis" && table_->serves_group(parts[2])) {
-    return document_response(document(std::string(path), [&] {
-      JsonObject group{{"kind", "APIGroup"}, {"apiVersion", "v1"}};
-      for (const auto& member : group_entry(*table_, parts[2])) group[member.key()] = member.value();
-      return to_text(group) + "\n";
-    }).bytes, "application/json");
+    return document_response(
+        document(std::string(path),
+                 [&] {
+                   JsonObject group{{"kind", "APIGroup"}, {"apiVersion", "v1"}};
+                   for (const auto& member : group_entry(*table_, parts[2]))
+                     group[member.key()] = member.value();
+                   return to_text(group) + "\n";
+                 })
+            .bytes,
+        "application/json");
   }
   std::string_view group, version;
   if (parts.size() == 3 && parts[1] == "api") {
@@ -201,7 +257,9 @@ std::optional<HttpResponse> Discovery::legacy(std::string_view path) const {
   }
   for (const auto& entry : table_->group_versions()) {
     if (entry.group == group && entry.version == version) {
-      return document_response(document(std::string(path), [&] { return resource_list(entry); }).bytes, "application/json");
+      return document_response(
+          document(std::string(path), [&] { return resource_list(entry); }).bytes,
+          "application/json");
     }
   }
   return std::nullopt;
@@ -211,13 +269,15 @@ Discovery::Document Discovery::openapi_group_version(const KindTable::GroupVersi
   return document("/openapi/v3/" + entry.group + "/" + entry.version, [&] {
     std::vector<OpenApiKind> kinds;
     for (const KindPtr& kind : entry.kinds) {
-      kinds.push_back({kind->group, kind->version, kind->kind, kind->plural, kind->namespaced, kind->custom, kind->schema, kind->crd_schema.get()});
+      kinds.push_back({kind->group, kind->version, kind->kind, kind->plural, kind->namespaced,
+                       kind->custom, kind->schema, kind->crd_schema.get()});
     }
     return openapi_document(entry.group, entry.version, kinds);
   });
 }
 
-// The hash names the kinds and schemas, not the document: making every document to answer the index would cost a start.
+// The hash names the kinds and schemas, not the document: making every document to answer the index
+// would cost a start.
 std::string Discovery::openapi_index() const {
   JsonObject paths;
   for (const auto& entry : table_->group_versions()) {
@@ -226,21 +286,27 @@ std::string Discovery::openapi_index() const {
       identity += kind->kind + kind->plural + (kind->namespaced ? "n" : "c");
       if (kind->crd_schema != nullptr) identity += hex(hash_bytes(to_text(*kind->crd_schema)));
     }
-    const std::string path = entry.group.empty() ? "api/" + entry.version : "apis/" + entry.group + "/" + entry.version;
-    paths[path] = JsonObject{{"serverRelativeURL", fmt::format("/openapi/v3/{}?hash={}", path, hex(hash_bytes(identity)))}};
+    const std::string path =
+        entry.group.empty() ? "api/" + entry.version : "apis/" + entry.group + "/" + entry.version;
+    paths[path] = JsonObject{{"serverRelativeURL", fmt::format("/openapi/v3/{}?hash={}", path,
+                                                               hex(hash_bytes(identity)))}};
   }
   return to_text(JsonObject{{"paths", std::move(paths)}}) + "\n";
 }
 
-std::optional<HttpResponse> Discovery::openapi(const HttpRequest& request, std::string_view path) const {
+std::optional<HttpResponse> Discovery::openapi(const HttpRequest& request,
+                                               std::string_view path) const {
   if (path == "/openapi/v2") {
-    // A JSON body for the protobuf Accept breaks kubectl, so each form is only sent to those who ask for it.
+    // A JSON body for the protobuf Accept breaks kubectl, so each form is only sent to those who
+    // ask for it.
     if (request.header("Accept").find("protobuf") != std::string_view::npos) {
-      return document_response(document("/openapi/v2", [&] { return openapi_v2_document(*table_); }).bytes,
-                               "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+      return document_response(
+          document("/openapi/v2", [&] { return openapi_v2_document(*table_); }).bytes,
+          "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
     }
     static const auto kJson = std::make_shared<const std::string>(
-        "{\"swagger\":\"2.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":\"v1.34.0\"},\"paths\":{},\"definitions\":{}}\n");
+        "{\"swagger\":\"2.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":\"v1.34.0\"},"
+        "\"paths\":{},\"definitions\":{}}\n");
     return document_response(kJson, "application/json");
   }
   if (path == "/openapi/v3") {
@@ -251,13 +317,16 @@ std::optional<HttpResponse> Discovery::openapi(const HttpRequest& request, std::
     return out;
   }
   for (const auto& entry : table_->group_versions()) {
-    const std::string own = entry.group.empty() ? "/openapi/v3/api/" + entry.version : "/openapi/v3/apis/" + entry.group + "/" + entry.version;
+    const std::string own = entry.group.empty()
+                                ? "/openapi/v3/api/" + entry.version
+                                : "/openapi/v3/apis/" + entry.group + "/" + entry.version;
     if (path != own) continue;
     const Document found = openapi_group_version(entry);
     if (request.header("If-None-Match") == found.etag) return not_modified(found.etag);
     HttpResponse out = document_response(found.bytes, "application/json");
     out.headers.insert(out.headers.end(), {{"ETag", found.etag}, {"Vary", "Accept"}});
-    if (request.query().find("hash=") != std::string_view::npos) out.headers.emplace_back("Cache-Control", "public, immutable, max-age=31536000");
+    if (request.query().find("hash=") != std::string_view::npos)
+      out.headers.emplace_back("Cache-Control", "public, immutable, max-age=31536000");
     return out;
   }
   return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
-// Discovery, legacy and aggregated, and OpenAPI, all derived from the table of kinds. Documents are made when first
-// asked for and kept as long as their table is the served one. Any thread.
+// Discovery, legacy and aggregated, and OpenAPI, all derived from the table of kinds. Documents are
+// made when first asked for and kept as long as their table is the served one. Any thread.
 
 #include <functional>
 #include <map>
@@ -17,8 +17,8 @@ namespace yard {
 class Discovery {
  public:
   Discovery(KindTablePtr table, std::string server_address);
-  // nullopt when the path is none of discovery's: /api, /apis, /apis/{group}, /api/v1, /apis/{group}/{version},
-  // /openapi/v2, /openapi/v3 and below.
+  // nullopt when the path is none of discovery's: /api, /apis, /apis/{group}, /api/v1,
+  // /apis/{group}/{version}, /openapi/v2, /openapi/v3 and below.
   std::optional<HttpResponse> answer(const HttpRequest& request) const;
   const KindTablePtr& table() const { return table_; }
 

@@ -9,7 +9,8 @@ namespace {
 
 // People with a browser or curl read the answer themselves.
 bool wants_pretty(const HttpRequest& request, const Query& query) {
-  if (query.has("pretty")) return query.get("pretty") == "1" || equals_ignore_case(query.get("pretty"), "true");
+  if (query.has("pretty"))
+    return query.get("pretty") == "1" || equals_ignore_case(query.get("pretty"), "true");
   const std::string_view agent = request.header("User-Agent");
   return agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");
 }
@@ -21,7 +22,11 @@ constexpr size_t kShortenedWarning = 256;
 }  // namespace
 
 ApiServer::Exchange::Exchange(ApiServer& owner, HttpRequest asked, std::shared_ptr<Responder> back)
-    : server(owner), request(std::move(asked)), responder(std::move(back)), query(request.query()), began_(owner.loop_.now()) {
+    : server(owner),
+      request(std::move(asked)),
+      responder(std::move(back)),
+      query(request.query()),
+      began_(owner.loop_.now()) {
   pretty = wants_pretty(request, query);
   reads_ = request.method == "GET" || request.method == "HEAD";
   ++(reads_ ? server.metrics_.reads_in_flight : server.metrics_.writes_in_flight);
@@ -40,8 +45,8 @@ void ApiServer::Exchange::count(int code) {
 }
 
 void ApiServer::Exchange::add_common_headers(Headers& headers) {
-  const bool has_cache_control =
-      std::ranges::any_of(headers, [](const auto& header) { return header.first == "Cache-Control"; });
+  const bool has_cache_control = std::ranges::any_of(
+      headers, [](const auto& header) { return header.first == "Cache-Control"; });
   if (!has_cache_control) headers.emplace_back("Cache-Control", "no-cache, private");
   {
     const std::lock_guard lock(server.mutex_);
@@ -51,7 +56,8 @@ void ApiServer::Exchange::add_common_headers(Headers& headers) {
   std::vector<std::string> sent;
   for (const std::string& warning : warnings) {
     if (std::ranges::find(sent, warning) != sent.end()) continue;
-    const std::string text = bytes + warning.size() > kMostWarningBytes ? warning.substr(0, kShortenedWarning) : warning;
+    const std::string text =
+        bytes + warning.size() > kMostWarningBytes ? warning.substr(0, kShortenedWarning) : warning;
     bytes += text.size();
     if (bytes > 2 * kMostWarningBytes) break;
     headers.emplace_back("Warning", warning_header(text));
@@ -68,7 +74,8 @@ void ApiServer::Exchange::finish(HttpResponse response) {
 void ApiServer::Exchange::plain(int status, std::string text) {
   HttpResponse response;
   response.status = status;
-  response.headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"X-Content-Type-Options", "nosniff"}};
+  response.headers = {{"Content-Type", "text/plain; charset=utf-8"},
+                      {"X-Content-Type-Options", "nosniff"}};
   response.body.push_back(std::make_shared<const std::string>(std::move(text)));
   finish(std::move(response));
 }

@@ -15,7 +15,8 @@ class ApiServer::Exchange {
   void finish(HttpResponse response);
   void fail(const Error& error) { finish(error_response(error, pretty)); }
   void plain(int status, std::string text);
-  std::shared_ptr<HttpStream> stream(std::string content_type = "application/json");  // a watch or a log: 200 and its headers
+  std::shared_ptr<HttpStream> stream(
+      std::string content_type = "application/json");  // a watch or a log: 200 and its headers
 
   Rendering rendering(const Representation& representation) const;
 

@@ -18,15 +18,17 @@ KindTable::KindTable(std::vector<KindPtr> kinds) : kinds_(std::move(kinds)) {
   for (const KindPtr& kind : kinds_) {
     by_path_.emplace(joined(kind->group, kind->version, kind->plural), kind);
     by_kind_.emplace(kind->api_version() + "/" + kind->kind, kind);
-    // A view of another kind's storage (events.k8s.io) converts; the one that does not is what is stored.
+    // A view of another kind's storage (events.k8s.io) converts; the one that does not is what is
+    // stored.
     if (!kind->from_stored) by_storage_.emplace(kind->storage, kind);
     auto found = std::ranges::find_if(group_versions_, [&](const GroupVersion& entry) {
       return entry.group == kind->group && entry.version == kind->version;
     });
     if (found == group_versions_.end()) {
-      auto after_group = std::find_if(group_versions_.rbegin(), group_versions_.rend(), [&](const GroupVersion& entry) {
-                           return entry.group == kind->group;
-                         }).base();
+      auto after_group =
+          std::find_if(group_versions_.rbegin(), group_versions_.rend(),
+                       [&](const GroupVersion& entry) { return entry.group == kind->group; })
+              .base();
       if (after_group == group_versions_.begin()) after_group = group_versions_.end();
       found = group_versions_.insert(after_group, GroupVersion{kind->group, kind->version, {}});
     }
@@ -34,7 +36,8 @@ KindTable::KindTable(std::vector<KindPtr> kinds) : kinds_(std::move(kinds)) {
   }
 }
 
-KindPtr KindTable::find(std::string_view group, std::string_view version, std::string_view plural) const {
+KindPtr KindTable::find(std::string_view group, std::string_view version,
+                        std::string_view plural) const {
   const auto found = by_path_.find(joined(group, version, plural));
   return found == by_path_.end() ? nullptr : found->second;
 }
@@ -50,7 +53,8 @@ KindPtr KindTable::stored_as(std::string_view storage) const {
 }
 
 bool KindTable::serves_group(std::string_view group) const {
-  return std::ranges::any_of(group_versions_, [&](const GroupVersion& entry) { return entry.group == group; });
+  return std::ranges::any_of(group_versions_,
+                             [&](const GroupVersion& entry) { return entry.group == group; });
 }
 
 bool KindTable::serves_version(std::string_view group, std::string_view version) const {

@@ -1,6 +1,6 @@
 #pragma once
-// All kinds served at one moment: the built-in ones and those of established CRDs. Immutable; a change of a
-// CRD makes a new table, and requests under way keep the one they began with.
+// All kinds served at one moment: the built-in ones and those of established CRDs. Immutable; a
+// change of a CRD makes a new table, and requests under way keep the one they began with.
 
 #include <map>
 #include <memory>

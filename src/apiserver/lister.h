@@ -1,5 +1,6 @@
 #pragma once
-// Reads of collections: resourceVersion semantics, paging and selectors (api-machinery 4). Loop thread.
+// Reads of collections: resourceVersion semantics, paging and selectors (api-machinery 4). Loop
+// thread.
 
 #include <functional>
 #include <list>
@@ -26,7 +27,8 @@ struct Selection {
     return (ns.empty() || object.ns() == ns) && labels.matches(object) && fields.matches(object);
   }
 };
-Result<Selection> parse_selection(const Kind& kind, std::string_view ns, const ListOptions& options);
+Result<Selection> parse_selection(const Kind& kind, std::string_view ns,
+                                  const ListOptions& options);
 
 struct ListResult {
   std::vector<ObjectPtr> objects;  // as stored
@@ -46,7 +48,8 @@ class RevisionWaiter {
  public:
   RevisionWaiter(Loop& loop, Store& store);
   ~RevisionWaiter();
-  // Calls `done` now or when the store has reached `revision`; with an error when it does not in time.
+  // Calls `done` now or when the store has reached `revision`; with an error when it does not in
+  // time.
   void wait(Revision revision, std::function<void(Result<void>)> done);
 
  private:
@@ -64,6 +67,7 @@ class RevisionWaiter {
 
 // The revision a list must have reached before it is answered: 0 when any will do.
 Result<Revision> needed_revision(const ListOptions& options);
-Result<ListResult> list_objects(const Store& store, const Kind& kind, const Selection& selection, const ListOptions& options);
+Result<ListResult> list_objects(const Store& store, const Kind& kind, const Selection& selection,
+                                const ListOptions& options);
 
 }  // namespace yard

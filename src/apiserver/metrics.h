@@ -24,14 +24,15 @@ class RequestMetrics {
   std::atomic<int> reads_in_flight{0}, writes_in_flight{0};
 
  private:
-  static constexpr std::array<double, 10> kBuckets = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10};
+  static constexpr std::array<double, 10> kBuckets = {0.0005, 0.001, 0.0025, 0.005, 0.01,
+                                                      0.025,  0.1,   0.5,    2.5,   10};
   struct Latency {
     std::array<uint64_t, kBuckets.size() + 1> counts{};
     double sum = 0;
     uint64_t total = 0;
   };
   mutable std::mutex mutex_;
-  std::map<std::string, uint64_t> totals_;   // by rendered labels
+  std::map<std::string, uint64_t> totals_;  // by rendered labels
   std::map<std::string, Latency> latencies_;
 };
 

@@ -15,18 +15,25 @@ Result<Json> read_as(const RequestBody& body, const char* schema_name, const cha
   const Schema* schema = builtin_schemas().find(schema_name);
   check(schema != nullptr, "the schema of a pod's subresource is built in");
   auto findings = conform(decoded.tree, *schema, kind);
-  if (!findings) return error(Reason::BadRequest, fmt::format("{} cannot be handled: {}", kind, findings.error().message));
+  if (!findings)
+    return error(Reason::BadRequest,
+                 fmt::format("{} cannot be handled: {}", kind, findings.error().message));
   return std::move(decoded.tree);
 }
 
 Result<void> check_name(const WriteContext& context, const Json& body) {
   const std::string_view name = text_at(body, {"metadata", "name"});
   if (name.empty() || name == context.name) return {};
-  return error(Reason::BadRequest, fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, context.name));
+  return error(Reason::BadRequest,
+               fmt::format("the name of the object ({}) does not match the name on the URL ({})",
+                           name, context.name));
 }
 
 void set_scheduled(JsonObject& status, Time now) {
-  JsonObject scheduled{{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", rfc3339(now)}};
+  JsonObject scheduled{{"type", "PodScheduled"},
+                       {"status", "True"},
+                       {"lastProbeTime", nullptr},
+                       {"lastTransitionTime", rfc3339(now)}};
   if (!status["conditions"].is_array()) status["conditions"] = JsonArray();
   for (Json& condition : status["conditions"].get_array()) {
     if (text_at(condition, {"type"}) != "PodScheduled") continue;
@@ -38,30 +45,42 @@ void set_scheduled(JsonObject& status, Time now) {
 
 }  // namespace
 
-Result<Change> plan_binding(const WriteContext& context, const ObjectPtr& live, const RequestBody& body) {
+Result<Change> plan_binding(const WriteContext& context, const ObjectPtr& live,
+                            const RequestBody& body) {
   const Kind& kind = *context.kind;
   const Json binding = TRY(read_as(body, "core.v1.Binding", "Binding"));
   TRY(check_name(context, binding));
   if (live == nullptr) return not_found_error(kind, context.name);
-  const std::string_view target_kind = text_at(binding, {"target", "kind"}), node = text_at(binding, {"target", "name"});
+  const std::string_view target_kind = text_at(binding, {"target", "kind"}),
+                         node = text_at(binding, {"target", "name"});
   FieldErrors errors;
-  if (!target_kind.empty() && target_kind != "Node") errors.push_back(not_supported(FieldPath("target.kind"), Json(target_kind), {"Node", "<empty>"}));
+  if (!target_kind.empty() && target_kind != "Node")
+    errors.push_back(
+        not_supported(FieldPath("target.kind"), Json(target_kind), {"Node", "<empty>"}));
   if (node.empty()) errors.push_back(required(FieldPath("target.name")));
   if (!errors.empty()) return invalid_object("", "Binding", context.name, errors);
 
   Json pod = live->tree();
   const auto refuse = [&](std::string why) {
     Error out = conflict_error(kind, context.name, why);
-    out.message = fmt::format("Operation cannot be fulfilled on pods/binding {}: {}", quoted(context.name), why);
+    out.message = fmt::format("Operation cannot be fulfilled on pods/binding {}: {}",
+                              quoted(context.name), why);
     out.details.kind = "pods/binding";
     return out;
   };
   const std::string_view uid = text_at(binding, {"metadata", "uid"});
-  if (!uid.empty() && uid != live->uid()) return refuse(fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, live->uid()));
-  if (live->is_being_deleted()) return refuse(fmt::format("pod {} is being deleted, cannot be assigned to a host", context.name));
+  if (!uid.empty() && uid != live->uid())
+    return refuse(fmt::format(
+        "Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, live->uid()));
+  if (live->is_being_deleted())
+    return refuse(
+        fmt::format("pod {} is being deleted, cannot be assigned to a host", context.name));
   const std::string_view bound_to = text_at(pod, {"spec", "nodeName"});
-  if (!bound_to.empty()) return refuse(fmt::format("pod {} is already assigned to node {}", context.name, quoted(bound_to)));
-  if (const Json* gates = find_path(pod, {"spec", "schedulingGates"}); gates != nullptr && !gates->as_array().empty()) {
+  if (!bound_to.empty())
+    return refuse(
+        fmt::format("pod {} is already assigned to node {}", context.name, quoted(bound_to)));
+  if (const Json* gates = find_path(pod, {"spec", "schedulingGates"});
+      gates != nullptr && !gates->as_array().empty()) {
     return refuse(fmt::format("pod {} has non-empty .spec.schedulingGates", context.name));
   }
 
@@ -71,7 +90,8 @@ Result<Change> plan_binding(const WriteContext& context, const ObjectPtr& live, 
     const Json* added = find_path(binding, {"metadata", member});
     if (added == nullptr || !added->is_object()) continue;
     JsonObject& target = object_at(object_at(object, "metadata"), member);
-    for (const auto& entry : added->get_object()) target[entry.key()] = entry.value();
+    for (const auto& entry : added->get_object())
+      target[entry.key()] = entry.value();
   }
   set_scheduled(object_at(object, "status"), context.now);
   Change out;
@@ -83,7 +103,8 @@ Result<Change> plan_binding(const WriteContext& context, const ObjectPtr& live, 
   return out;
 }
 
-Result<Change> plan_eviction(const WriteContext& context, const ObjectPtr& live, const RequestBody& body) {
+Result<Change> plan_eviction(const WriteContext& context, const ObjectPtr& live,
+                             const RequestBody& body) {
   const Json eviction = TRY(read_as(body, "policy.v1.Eviction", "Eviction"));
   TRY(check_name(context, eviction));
   const Json* given = find(eviction, "deleteOptions");

@@ -1,8 +1,8 @@
 #include "apiserver/representation.h"
 
-#include <fmt/format.h>
-
 #include <deque>
+
+#include <fmt/format.h>
 
 #include "api/table.h"
 #include "apiserver/status.h"
@@ -13,10 +13,13 @@ namespace {
 
 constexpr size_t kBlock = 64 * 1024;
 
-// Collects a body as slices: fixed texts, parts of objects, and blocks of rendered text that never move.
+// Collects a body as slices: fixed texts, parts of objects, and blocks of rendered text that never
+// move.
 class SliceBody {
  public:
-  void fixed(std::string_view text) { slices_.push_back(text); }  // outlives the answer: literal or object
+  void fixed(std::string_view text) {
+    slices_.push_back(text);
+  }  // outlives the answer: literal or object
   void own(const ObjectPtr& object) { owners_.push_back(object); }
   void rendered(std::string_view text) {
     if (blocks_->empty() || blocks_->back().size() + text.size() > blocks_->back().capacity()) {
@@ -45,7 +48,8 @@ class SliceBody {
   }
   std::string text() const {
     std::string out;
-    for (const std::string_view slice : slices_) out += slice;
+    for (const std::string_view slice : slices_)
+      out += slice;
     return out;
   }
   void reserve(size_t objects) {
@@ -73,12 +77,15 @@ std::string list_metadata_text(const ListMetadata& metadata) {
     out += ",\"continue\":";
     append_quoted(out, metadata.continue_token);
   }
-  if (metadata.remaining && !metadata.continue_token.empty()) out += fmt::format(",\"remainingItemCount\":{}", *metadata.remaining);
+  if (metadata.remaining && !metadata.continue_token.empty())
+    out += fmt::format(",\"remainingItemCount\":{}", *metadata.remaining);
   return out + "}";
 }
 
 void add_partial(SliceBody& body, const ObjectPtr& object, std::string_view version) {
-  body.rendered(fmt::format("{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/{}\",\"metadata\":", version));
+  body.rendered(fmt::format(
+      "{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/{}\",\"metadata\":",
+      version));
   body.fixed(object->metadata());
   body.fixed("}");
 }
@@ -100,9 +107,12 @@ void add_row(SliceBody& body, const ObjectPtr& object, const Rendering& renderin
   body.fixed("}");
 }
 
-std::string table_head(const Kind& kind, const Rendering& rendering, std::string_view metadata, bool with_columns) {
-  std::string out = fmt::format("{{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/{}\",\"metadata\":{},\"columnDefinitions\":",
-                                rendering.representation.transform_version, metadata);
+std::string table_head(const Kind& kind, const Rendering& rendering, std::string_view metadata,
+                       bool with_columns) {
+  std::string out = fmt::format(
+      "{{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/"
+      "{}\",\"metadata\":{},\"columnDefinitions\":",
+      rendering.representation.transform_version, metadata);
   if (with_columns) {
     append_columns(out, kind.columns);
   } else {
@@ -139,8 +149,10 @@ void append_columns(std::string& out, const std::vector<Column>& columns) {
 }
 
 HttpResponse tree_response(const Json& tree, const Rendering& rendering, int status) {
-  if (rendering.representation.yaml) return text_response(to_yaml(tree), "application/yaml", status);
-  return text_response((rendering.pretty ? to_pretty_text(tree) : to_text(tree)) + "\n", "application/json", status);
+  if (rendering.representation.yaml)
+    return text_response(to_yaml(tree), "application/yaml", status);
+  return text_response((rendering.pretty ? to_pretty_text(tree) : to_text(tree)) + "\n",
+                       "application/json", status);
 }
 
 HttpResponse error_response(const Error& failure, bool pretty) {
@@ -153,14 +165,19 @@ HttpResponse error_response(const Error& failure, bool pretty) {
   return out;
 }
 
-HttpResponse object_response(const Kind& kind, const ObjectPtr& object, const Rendering& rendering, int status) {
+HttpResponse object_response(const Kind& kind, const ObjectPtr& object, const Rendering& rendering,
+                             int status) {
   SliceBody body;
   body.own(object);
   switch (rendering.representation.form) {
     case Representation::Form::Object: body.fixed(object->body()); break;
-    case Representation::Form::PartialMetadata: add_partial(body, object, rendering.representation.transform_version); break;
+    case Representation::Form::PartialMetadata:
+      add_partial(body, object, rendering.representation.transform_version);
+      break;
     case Representation::Form::Table:
-      body.rendered(table_head(kind, rendering, fmt::format("{{\"resourceVersion\":\"{}\"}}", object->revision()), true));
+      body.rendered(table_head(kind, rendering,
+                               fmt::format("{{\"resourceVersion\":\"{}\"}}", object->revision()),
+                               true));
       add_row(body, object, rendering);
       body.fixed("]}");
       break;
@@ -169,20 +186,27 @@ HttpResponse object_response(const Kind& kind, const ObjectPtr& object, const Re
   return dressed(body, rendering, status);
 }
 
-HttpResponse list_response(const Kind& kind, std::vector<ObjectPtr> objects, const ListMetadata& metadata, const Rendering& rendering) {
+HttpResponse list_response(const Kind& kind, std::vector<ObjectPtr> objects,
+                           const ListMetadata& metadata, const Rendering& rendering) {
   SliceBody body;
   body.reserve(objects.size());
   const std::string about = list_metadata_text(metadata);
   const Representation& form = rendering.representation;
   switch (form.form) {
     case Representation::Form::Object:
-      body.rendered(fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[", kind.list_kind, kind.api_version(), about));
+      body.rendered(
+          fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
+                      kind.list_kind, kind.api_version(), about));
       break;
     case Representation::Form::PartialMetadata:
-      body.rendered(fmt::format("{{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/{}\",\"metadata\":{},\"items\":[",
-                                form.transform_version, about));
+      body.rendered(
+          fmt::format("{{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/"
+                      "{}\",\"metadata\":{},\"items\":[",
+                      form.transform_version, about));
       break;
-    case Representation::Form::Table: body.rendered(table_head(kind, rendering, about, true)); break;
+    case Representation::Form::Table:
+      body.rendered(table_head(kind, rendering, about, true));
+      break;
   }
   bool first = true;
   for (const ObjectPtr& object : objects) {
@@ -213,25 +237,32 @@ HttpResponse list_response(const Kind& kind, std::vector<ObjectPtr> objects, con
   return dressed(body, rendering, 200);
 }
 
-std::string event_line(std::string_view type, const Kind& kind, const Object& object, const Rendering& rendering, bool with_columns) {
+std::string event_line(std::string_view type, const Kind& kind, const Object& object,
+                       const Rendering& rendering, bool with_columns) {
   std::string out;
   out.reserve(object.body().size() + 256);
   out.append("{\"type\":\"").append(type).append("\",\"object\":");
   switch (rendering.representation.form) {
     case Representation::Form::Object: out += object.body(); break;
     case Representation::Form::PartialMetadata:
-      out += fmt::format("{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/{}\",\"metadata\":{}}}",
-                         rendering.representation.transform_version, object.metadata());
+      out += fmt::format(
+          "{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/"
+          "{}\",\"metadata\":{}}}",
+          rendering.representation.transform_version, object.metadata());
       break;
     case Representation::Form::Table: {
-      out += table_head(kind, rendering, fmt::format("{{\"resourceVersion\":\"{}\"}}", object.revision()), with_columns);
+      out += table_head(kind, rendering,
+                        fmt::format("{{\"resourceVersion\":\"{}\"}}", object.revision()),
+                        with_columns);
       out += "{\"cells\":";
       append_rendered_cells(out, object.cells(), rendering.now);
       if (rendering.include == IncludeObject::Object) {
         out.append(",\"object\":").append(object.body());
       } else if (rendering.include == IncludeObject::Metadata) {
-        out += fmt::format(",\"object\":{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/{}\",\"metadata\":{}}}",
-                           rendering.representation.transform_version, object.metadata());
+        out += fmt::format(
+            ",\"object\":{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/"
+            "{}\",\"metadata\":{}}}",
+            rendering.representation.transform_version, object.metadata());
       }
       out += "}]}";
       break;

@@ -1,6 +1,6 @@
 #pragma once
-// Objects and lists as bytes for an answer: JSON, YAML, Table, PartialObjectMetadata. A list is slices into the
-// objects it shows; nothing is parsed, and nothing large is built as one string.
+// Objects and lists as bytes for an answer: JSON, YAML, Table, PartialObjectMetadata. A list is
+// slices into the objects it shows; nothing is parsed, and nothing large is built as one string.
 
 #include <string>
 #include <string_view>
@@ -27,13 +27,16 @@ struct ListMetadata {
   std::optional<size_t> remaining;
 };
 
-HttpResponse object_response(const Kind& kind, const ObjectPtr& object, const Rendering& rendering, int status);
-HttpResponse list_response(const Kind& kind, std::vector<ObjectPtr> objects, const ListMetadata& metadata, const Rendering& rendering);
+HttpResponse object_response(const Kind& kind, const ObjectPtr& object, const Rendering& rendering,
+                             int status);
+HttpResponse list_response(const Kind& kind, std::vector<ObjectPtr> objects,
+                           const ListMetadata& metadata, const Rendering& rendering);
 HttpResponse tree_response(const Json& tree, const Rendering& rendering, int status);
 HttpResponse error_response(const Error& error, bool pretty = false);
 
 // One watch event as its line: {"type":"ADDED","object":...}\n.
-std::string event_line(std::string_view type, const Kind& kind, const Object& object, const Rendering& rendering, bool with_columns);
+std::string event_line(std::string_view type, const Kind& kind, const Object& object,
+                       const Rendering& rendering, bool with_columns);
 
 void append_columns(std::string& out, const std::vector<Column>& columns);
 

@@ -20,7 +20,8 @@ class Query {
   explicit Query(std::string_view text) : pairs_(parse_query(text)) {}
   std::string_view get(std::string_view name) const;  // the first value, "" when absent
   bool has(std::string_view name) const;
-  bool flag(std::string_view name) const;  // absent, "0" and "false" are false; anything else is true
+  bool flag(
+      std::string_view name) const;  // absent, "0" and "false" are false; anything else is true
   std::vector<std::string_view> all(std::string_view name) const;
 
  private:
@@ -31,11 +32,12 @@ class Query {
 struct ResourcePath {
   std::string group, version;
   std::string ns, plural, name, subresource;
-  std::string rest;            // what follows the subresource (proxy)
-  bool watch_prefix = false;   // the old /watch/ form
+  std::string rest;           // what follows the subresource (proxy)
+  bool watch_prefix = false;  // the old /watch/ form
 };
 
-// nullopt: not a resource path (discovery, health, unknown). A name that is not a legal path segment is BadRequest.
+// nullopt: not a resource path (discovery, health, unknown). A name that is not a legal path
+// segment is BadRequest.
 Result<std::optional<ResourcePath>> parse_resource_path(std::string_view path);
 
 enum class FieldValidation { Ignore, Warn, Strict };
@@ -49,7 +51,8 @@ struct WriteOptions {
   std::optional<bool> force;
 };
 // `options_kind` names them in errors: CreateOptions, UpdateOptions, PatchOptions.
-Result<WriteOptions> parse_write_options(const Query& query, std::string_view user_agent, std::string_view options_kind);
+Result<WriteOptions> parse_write_options(const Query& query, std::string_view user_agent,
+                                         std::string_view options_kind);
 
 struct ListOptions {
   std::string label_selector, field_selector;

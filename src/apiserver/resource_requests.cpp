@@ -1,4 +1,5 @@
-// Requests below /api/v1 and /apis/{group}/{version}: which verb of which kind, and the way of each through the loop.
+// Requests below /api/v1 and /apis/{group}/{version}: which verb of which kind, and the way of each
+// through the loop.
 
 #include <fmt/format.h>
 
@@ -19,8 +20,12 @@ Result<IncludeObject> include_object(const Query& query) {
   if (text.empty() || text == "Metadata") return IncludeObject::Metadata;
   if (text == "Object") return IncludeObject::Object;
   if (text == "None") return IncludeObject::None;
-  return error(Reason::BadRequest, fmt::format("Unable to convert to Table as requested: includeObject: Invalid value: {}: must be "
-                                               "'Metadata', 'Object', 'None', or empty", quoted(text)));
+  return error(
+      Reason::BadRequest,
+      fmt::format(
+          "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be "
+          "'Metadata', 'Object', 'None', or empty",
+          quoted(text)));
 }
 
 // The verb a subresource is asked for, by its method.
@@ -44,9 +49,11 @@ void ApiServer::resource_request(const ExchangePtr& exchange, ResourcePath path)
   exchange->kind = table->find(path.group, path.version, path.plural);
   if (exchange->kind == nullptr) {
     const bool custom_group = std::ranges::any_of(table->group_versions(), [&](const auto& entry) {
-      return entry.group == path.group && entry.version == path.version && !entry.kinds.empty() && entry.kinds.front()->custom;
+      return entry.group == path.group && entry.version == path.version && !entry.kinds.empty() &&
+             entry.kinds.front()->custom;
     });
-    if (!table->serves_version(path.group, path.version) || custom_group) return exchange->plain(404, "404 page not found\n");
+    if (!table->serves_version(path.group, path.version) || custom_group)
+      return exchange->plain(404, "404 page not found\n");
     return exchange->fail(no_such_resource_error());
   }
   const Kind& kind = *exchange->kind;
@@ -54,14 +61,16 @@ void ApiServer::resource_request(const ExchangePtr& exchange, ResourcePath path)
   exchange->path = std::move(path);
   const ResourcePath& at = exchange->path;
   exchange->labels = {"", at.group, at.version, at.plural, at.subresource, scope_of(at, kind)};
-  if (kind.namespaced == at.ns.empty() && !(kind.namespaced && at.name.empty())) return exchange->fail(no_such_resource_error());
+  if (kind.namespaced == at.ns.empty() && !(kind.namespaced && at.name.empty()))
+    return exchange->fail(no_such_resource_error());
   const std::string& method = exchange->request.method;
   if (!kind.deprecation_warning.empty()) exchange->warnings.push_back(kind.deprecation_warning);
 
   if (!at.subresource.empty()) {
     const Subresource* sub = kind.subresource(at.subresource);
     if (sub == nullptr || !at.rest.empty()) return exchange->fail(no_such_resource_error());
-    if (!contains(sub->verbs, subresource_verb(method))) return exchange->fail(method_not_allowed_error());
+    if (!contains(sub->verbs, subresource_verb(method)))
+      return exchange->fail(method_not_allowed_error());
     if (at.subresource == "log") return read_pod_log(exchange);
     return method == "GET" ? read_one(exchange) : write(exchange);
   }
@@ -71,14 +80,18 @@ void ApiServer::resource_request(const ExchangePtr& exchange, ResourcePath path)
     if (!kind.allows(watch ? "watch" : "list")) return exchange->fail(method_not_allowed_error());
     return read_many(exchange, watch);
   }
-  if (method == "GET") return kind.allows("get") ? read_one(exchange) : exchange->fail(method_not_allowed_error());
+  if (method == "GET")
+    return kind.allows("get") ? read_one(exchange) : exchange->fail(method_not_allowed_error());
   const bool whole_cluster = kind.namespaced && at.ns.empty();
-  // A kind whose definition is going refuses creates in its own words, and lets finalizers be taken off.
+  // A kind whose definition is going refuses creates in its own words, and lets finalizers be taken
+  // off.
   const auto allows = [&](std::string_view verb) { return kind.terminating || kind.allows(verb); };
-  const bool allowed = (method == "POST" && !named && !whole_cluster && allows("create")) ||
-                       (method == "PUT" && named && allows("update")) || (method == "PATCH" && named && allows("patch")) ||
-                       (method == "DELETE" && named && kind.allows("delete")) ||
-                       (method == "DELETE" && !named && !whole_cluster && kind.allows("deletecollection"));
+  const bool allowed =
+      (method == "POST" && !named && !whole_cluster && allows("create")) ||
+      (method == "PUT" && named && allows("update")) ||
+      (method == "PATCH" && named && allows("patch")) ||
+      (method == "DELETE" && named && kind.allows("delete")) ||
+      (method == "DELETE" && !named && !whole_cluster && kind.allows("deletecollection"));
   if (!allowed) return exchange->fail(method_not_allowed_error());
   if (method == "DELETE" && !named) return delete_many(exchange);
   write(exchange);
@@ -100,9 +113,11 @@ void ApiServer::read_one(const ExchangePtr& exchange) {
     waiter_.wait(revision, [this, exchange, rendering](Result<void> reached) {
       if (!reached) return exchange->fail(reached.error());
       const Kind& kind = *exchange->kind;
-      const ObjectPtr object = store_.get(Key{kind.storage, exchange->path.ns, exchange->path.name});
+      const ObjectPtr object =
+          store_.get(Key{kind.storage, exchange->path.ns, exchange->path.name});
       if (object == nullptr) return exchange->fail(not_found_error(kind, exchange->path.name));
-      if (exchange->path.subresource == "scale") return answer_scale(exchange, tree_as_shown(kind, *object), rendering, 200);
+      if (exchange->path.subresource == "scale")
+        return answer_scale(exchange, tree_as_shown(kind, *object), rendering, 200);
       exchange->finish(object_response(kind, as_shown(kind, object), rendering, 200));
     });
   });
@@ -110,7 +125,8 @@ void ApiServer::read_one(const ExchangePtr& exchange) {
 
 void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
   exchange->labels.verb = watch ? "WATCH" : "LIST";
-  auto representation = negotiate(exchange->request.header("Accept"), Offer{.list = true, .transforms = true, .watch = watch});
+  auto representation = negotiate(exchange->request.header("Accept"),
+                                  Offer{.list = true, .transforms = true, .watch = watch});
   if (!representation) return exchange->fail(representation.error());
   auto include = include_object(exchange->query);
   if (!include) return exchange->fail(include.error());
@@ -127,18 +143,27 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
   if (!needed) return exchange->fail(needed.error());
   Rendering rendering = exchange->rendering(*representation);
   rendering.include = *include;
-  // A watch from a revision that is not there yet just waits for its events; everything else waits for the state.
+  // A watch from a revision that is not there yet just waits for its events; everything else waits
+  // for the state.
   const Revision wait_for = watch && !options->send_initial_events.value_or(false) ? 0 : *needed;
-  loop_.post([this, exchange, rendering, wait_for, watch, options = std::move(*options), selection = std::move(*selection)]() mutable {
-    waiter_.wait(wait_for, [this, exchange, rendering, watch, options = std::move(options), selection = std::move(selection)](Result<void> reached) mutable {
+  loop_.post([this, exchange, rendering, wait_for, watch, options = std::move(*options),
+              selection = std::move(*selection)]() mutable {
+    waiter_.wait(wait_for, [this, exchange, rendering, watch, options = std::move(options),
+                            selection = std::move(selection)](Result<void> reached) mutable {
       if (!reached) return exchange->fail(reached.error());
-      if (watch) return hub_.begin(WatchRequest{exchange->kind, std::move(selection), std::move(options), rendering}, exchange->stream());
+      if (watch)
+        return hub_.begin(
+            WatchRequest{exchange->kind, std::move(selection), std::move(options), rendering},
+            exchange->stream());
       auto listed = list_objects(store_, *exchange->kind, selection, options);
       if (!listed) return exchange->fail(listed.error());
-      exchange->responder->run_on_io([exchange, rendering, listed = std::make_shared<ListResult>(std::move(*listed))] {
-        for (ObjectPtr& object : listed->objects) object = as_shown(*exchange->kind, object);
-        exchange->finish(list_response(*exchange->kind, std::move(listed->objects), listed->metadata, rendering));
-      });
+      exchange->responder->run_on_io(
+          [exchange, rendering, listed = std::make_shared<ListResult>(std::move(*listed))] {
+            for (ObjectPtr& object : listed->objects)
+              object = as_shown(*exchange->kind, object);
+            exchange->finish(list_response(*exchange->kind, std::move(listed->objects),
+                                           listed->metadata, rendering));
+          });
     });
   });
 }
@@ -148,7 +173,9 @@ void ApiServer::write(const ExchangePtr& exchange) {
   const std::string& method = exchange->request.method;
   auto representation = negotiate(exchange->request.header("Accept"), Offer{});
   if (!representation) return exchange->fail(representation.error());
-  const char* options_kind = method == "POST" ? "CreateOptions" : method == "PUT" ? "UpdateOptions" : "PatchOptions";
+  const char* options_kind = method == "POST"  ? "CreateOptions"
+                             : method == "PUT" ? "UpdateOptions"
+                                               : "PatchOptions";
   WriteJob job;
   job.context.kind = exchange->kind;
   job.context.stored = exchange->stored;
@@ -156,33 +183,44 @@ void ApiServer::write(const ExchangePtr& exchange) {
   job.context.name = path.name;
   job.context.subresource = path.subresource;
   job.context.user = exchange->user.name;
-  auto body = std::make_shared<RequestBody>(
-      RequestBody{std::string(exchange->request.header("Content-Type")), std::move(exchange->request.body)});
+  auto body = std::make_shared<RequestBody>(RequestBody{
+      std::string(exchange->request.header("Content-Type")), std::move(exchange->request.body)});
   if (method == "DELETE") {
     exchange->labels.verb = "DELETE";
     auto options = parse_delete_options(exchange->query, *body);
     if (!options) return exchange->fail(options.error());
     job.context.options.dry_run = options->dry_run;
-    job.plan = [options = *options](const WriteContext& context, const ObjectPtr& live) { return plan_delete(context, live, options); };
+    job.plan = [options = *options](const WriteContext& context, const ObjectPtr& live) {
+      return plan_delete(context, live, options);
+    };
     return run_write(exchange, std::move(job), exchange->rendering(*representation));
   }
-  auto options = parse_write_options(exchange->query, exchange->request.header("User-Agent"), options_kind);
+  auto options =
+      parse_write_options(exchange->query, exchange->request.header("User-Agent"), options_kind);
   if (!options) return exchange->fail(options.error());
   job.context.options = std::move(*options);
   if (method == "POST" && path.subresource == "binding") {
-    job.plan = [body](const WriteContext& context, const ObjectPtr& live) { return plan_binding(context, live, *body); };
+    job.plan = [body](const WriteContext& context, const ObjectPtr& live) {
+      return plan_binding(context, live, *body);
+    };
   } else if (method == "POST" && path.subresource == "eviction") {
-    job.plan = [body](const WriteContext& context, const ObjectPtr& live) { return plan_eviction(context, live, *body); };
+    job.plan = [body](const WriteContext& context, const ObjectPtr& live) {
+      return plan_eviction(context, live, *body);
+    };
   } else if (method == "POST") {
     exchange->labels.verb = "CREATE";
     job.creates = true;
-    // Which name was generated is known only to the verb; a body that has the word may well have asked for one.
+    // Which name was generated is known only to the verb; a body that has the word may well have
+    // asked for one.
     job.generates_name = body->bytes.find("generateName") != std::string::npos;
-    job.plan = [body](const WriteContext& context, const ObjectPtr&) { return plan_create(context, *body); };
+    job.plan = [body](const WriteContext& context, const ObjectPtr&) {
+      return plan_create(context, *body);
+    };
   } else if (method == "PUT") {
     exchange->labels.verb = "UPDATE";
     job.plan = [body](const WriteContext& context, const ObjectPtr& live) {
-      return context.subresource == "scale" ? plan_scale_update(context, live, *body) : plan_update(context, live, *body);
+      return context.subresource == "scale" ? plan_scale_update(context, live, *body)
+                                            : plan_update(context, live, *body);
     };
   } else {
     exchange->labels.verb = "PATCH";
@@ -190,7 +228,8 @@ void ApiServer::write(const ExchangePtr& exchange) {
     if (!type) return exchange->fail(type.error());
     if (*type == PatchType::Apply) exchange->labels.verb = "APPLY";
     job.plan = [body, type = *type](const WriteContext& context, const ObjectPtr& live) {
-      return context.subresource == "scale" ? plan_scale_patch(context, live, type, *body) : plan_patch(context, live, type, *body);
+      return context.subresource == "scale" ? plan_scale_patch(context, live, type, *body)
+                                            : plan_patch(context, live, type, *body);
     };
   }
   run_write(exchange, std::move(job), exchange->rendering(*representation));
@@ -198,33 +237,43 @@ void ApiServer::write(const ExchangePtr& exchange) {
 
 void ApiServer::run_write(const ExchangePtr& exchange, WriteJob job, Rendering rendering) {
   const bool dry_run = job.context.options.dry_run;
-  auto compute = [responder = exchange->responder](std::function<void()> task) { responder->run_on_io(std::move(task)); };
-  committer_.run_from_io(std::move(job), compute, [this, exchange, rendering, dry_run](Result<WriteAnswer> answer) {
-    if (!answer) return exchange->fail(answer.error());
-    Change& change = answer->change;
-    for (std::string& warning : change.warnings) exchange->warnings.push_back(std::move(warning));
-    if (change.answer) {
-      Rendering plain = rendering;
-      plain.representation.form = Representation::Form::Object;
-      return exchange->finish(tree_response(*change.answer, plain, change.status));
-    }
-    const Kind& kind = *exchange->kind;
-    if (exchange->path.subresource == "scale") {
-      const bool has_tree = dry_run && !change.dry_run_tree.is_null();
-      return answer_scale(exchange, has_tree ? std::move(change.dry_run_tree) : tree_as_shown(kind, *answer->object), rendering, change.status);
-    }
-    if (dry_run && !change.dry_run_tree.is_null()) {
-      if (rendering.representation.form == Representation::Form::Object) {
-        return exchange->finish(tree_response(change.dry_run_tree, rendering, change.status));
-      }
-      return exchange->finish(object_response(kind, encode_object(kind, change.dry_run_tree), rendering, change.status));
-    }
-    check(answer->object != nullptr, "a write that was stored has its object");
-    exchange->finish(object_response(kind, as_shown(kind, answer->object), rendering, change.status));
-  });
+  auto compute = [responder = exchange->responder](std::function<void()> task) {
+    responder->run_on_io(std::move(task));
+  };
+  committer_.run_from_io(
+      std::move(job), compute, [this, exchange, rendering, dry_run](Result<WriteAnswer> answer) {
+        if (!answer) return exchange->fail(answer.error());
+        Change& change = answer->change;
+        for (std::string& warning : change.warnings)
+          exchange->warnings.push_back(std::move(warning));
+        if (change.answer) {
+          Rendering plain = rendering;
+          plain.representation.form = Representation::Form::Object;
+          return exchange->finish(tree_response(*change.answer, plain, change.status));
+        }
+        const Kind& kind = *exchange->kind;
+        if (exchange->path.subresource == "scale") {
+          const bool has_tree = dry_run && !change.dry_run_tree.is_null();
+          return answer_scale(
+              exchange,
+              has_tree ? std::move(change.dry_run_tree) : tree_as_shown(kind, *answer->object),
+              rendering, change.status);
+        }
+        if (dry_run && !change.dry_run_tree.is_null()) {
+          if (rendering.representation.form == Representation::Form::Object) {
+            return exchange->finish(tree_response(change.dry_run_tree, rendering, change.status));
+          }
+          return exchange->finish(object_response(kind, encode_object(kind, change.dry_run_tree),
+                                                  rendering, change.status));
+        }
+        check(answer->object != nullptr, "a write that was stored has its object");
+        exchange->finish(
+            object_response(kind, as_shown(kind, answer->object), rendering, change.status));
+      });
 }
 
-void ApiServer::answer_scale(const ExchangePtr& exchange, const Json& object, Rendering rendering, int status) {
+void ApiServer::answer_scale(const ExchangePtr& exchange, const Json& object, Rendering rendering,
+                             int status) {
   auto scale = scale_of(*exchange->kind, object);
   if (!scale) return exchange->fail(scale.error());
   rendering.representation.form = Representation::Form::Object;
@@ -233,14 +282,16 @@ void ApiServer::answer_scale(const ExchangePtr& exchange, const Json& object, Re
 
 void ApiServer::delete_many(const ExchangePtr& exchange) {
   exchange->labels.verb = "DELETECOLLECTION";
-  RequestBody body{std::string(exchange->request.header("Content-Type")), std::move(exchange->request.body)};
+  RequestBody body{std::string(exchange->request.header("Content-Type")),
+                   std::move(exchange->request.body)};
   auto delete_options = parse_delete_options(exchange->query, body);
   if (!delete_options) return exchange->fail(delete_options.error());
   auto options = parse_list_options(exchange->query, false);
   if (!options) return exchange->fail(options.error());
   auto selection = parse_selection(*exchange->kind, exchange->path.ns, *options);
   if (!selection) return exchange->fail(selection.error());
-  loop_.post([this, exchange, delete_options = *delete_options, options = std::move(*options), selection = std::move(*selection)] {
+  loop_.post([this, exchange, delete_options = *delete_options, options = std::move(*options),
+              selection = std::move(*selection)] {
     auto listed = list_objects(store_, *exchange->kind, selection, options);
     if (!listed) return exchange->fail(listed.error());
     struct Progress {
@@ -251,8 +302,10 @@ void ApiServer::delete_many(const ExchangePtr& exchange) {
     auto progress = std::make_shared<Progress>(Progress{std::move(*listed), 0, {}});
     const auto finish = [exchange, progress] {
       if (progress->failed) return exchange->fail(*progress->failed);
-      for (ObjectPtr& object : progress->listed.objects) object = as_shown(*exchange->kind, object);
-      exchange->finish(list_response(*exchange->kind, progress->listed.objects, progress->listed.metadata, exchange->rendering({})));
+      for (ObjectPtr& object : progress->listed.objects)
+        object = as_shown(*exchange->kind, object);
+      exchange->finish(list_response(*exchange->kind, progress->listed.objects,
+                                     progress->listed.metadata, exchange->rendering({})));
     };
     progress->left = progress->listed.objects.size();
     if (progress->left == 0) return finish();
@@ -263,14 +316,19 @@ void ApiServer::delete_many(const ExchangePtr& exchange) {
       job.context.ns = object->ns();
       job.context.name = object->name();
       job.context.options.dry_run = delete_options.dry_run;
-      job.plan = [delete_options](const WriteContext& context, const ObjectPtr& live) { return plan_delete(context, live, delete_options); };
-      committer_.run_inline(std::move(job), [progress, finish, exchange](Result<WriteAnswer> answer) {
-        if (!answer && answer.error().reason != Reason::NotFound) progress->failed = answer.error();
-        if (answer) {
-          for (std::string& warning : answer->change.warnings) exchange->warnings.push_back(std::move(warning));
-        }
-        if (--progress->left == 0) finish();
-      });
+      job.plan = [delete_options](const WriteContext& context, const ObjectPtr& live) {
+        return plan_delete(context, live, delete_options);
+      };
+      committer_.run_inline(std::move(job),
+                            [progress, finish, exchange](Result<WriteAnswer> answer) {
+                              if (!answer && answer.error().reason != Reason::NotFound)
+                                progress->failed = answer.error();
+                              if (answer) {
+                                for (std::string& warning : answer->change.warnings)
+                                  exchange->warnings.push_back(std::move(warning));
+                              }
+                              if (--progress->left == 0) finish();
+                            });
     }
   });
 }

@@ -1,8 +1,8 @@
 #include "apiserver/server.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "apiserver/exchange.h"
 #include "base/strings.h"
@@ -12,10 +12,13 @@ namespace {
 
 constexpr std::string_view kAdminGroup = "system:masters";
 
-// A client certificate names user and groups; the Unix socket's owner is the one who started the server.
+// A client certificate names user and groups; the Unix socket's owner is the one who started the
+// server.
 std::optional<User> authenticate(const HttpRequest& request) {
-  if (request.peer.local_owner) return User{"trainyard:owner", {std::string(kAdminGroup), "system:authenticated"}};
-  if (!request.header("Authorization").empty()) return std::nullopt;  // no token is issued yet, so none is valid
+  if (request.peer.local_owner)
+    return User{"trainyard:owner", {std::string(kAdminGroup), "system:authenticated"}};
+  if (!request.header("Authorization").empty())
+    return std::nullopt;  // no token is issued yet, so none is valid
   if (request.peer.common_name.empty()) return std::nullopt;
   User user{request.peer.common_name, request.peer.organizations};
   user.groups.emplace_back("system:authenticated");
@@ -27,14 +30,17 @@ std::string health_text(std::string_view path, const Query& query, bool ready) {
   std::string out;
   for (const char* check_name : {"ping", "store"}) {
     if (query.get("exclude") == check_name) continue;
-    out += ready ? fmt::format("[+]{} ok\n", check_name) : fmt::format("[-]{} failed: reason withheld\n", check_name);
+    out += ready ? fmt::format("[+]{} ok\n", check_name)
+                 : fmt::format("[-]{} failed: reason withheld\n", check_name);
   }
   return out + fmt::format("{} check {}\n", name, ready ? "passed" : "failed");
 }
 
 }  // namespace
 
-bool User::is_admin() const { return std::ranges::find(groups, kAdminGroup) != groups.end(); }
+bool User::is_admin() const {
+  return std::ranges::find(groups, kAdminGroup) != groups.end();
+}
 
 ApiServer::ApiServer(Loop& loop, Store& store, uint64_t seed, ApiServerOptions options)
     : loop_(loop),
@@ -52,7 +58,8 @@ void ApiServer::publish_kinds(std::vector<KindPtr> custom) {
   custom_kinds_ = std::move(custom);
   std::vector<KindPtr> all = builtin_kinds();
   all.insert(all.end(), custom_kinds_.begin(), custom_kinds_.end());
-  auto next = std::make_shared<const Discovery>(std::make_shared<const KindTable>(std::move(all)), options_.server_address);
+  auto next = std::make_shared<const Discovery>(std::make_shared<const KindTable>(std::move(all)),
+                                                options_.server_address);
   const std::lock_guard lock(mutex_);
   discovery_ = std::move(next);
 }
@@ -60,7 +67,9 @@ void ApiServer::publish_kinds(std::vector<KindPtr> custom) {
 void ApiServer::set_custom_kinds(std::vector<KindPtr> kinds) {
   publish_kinds(std::move(kinds));
   const KindTablePtr table = this->kinds();
-  hub_.end_watches([&](const Kind& kind) { return kind.custom && table->find(kind.group, kind.version, kind.plural) == nullptr; });
+  hub_.end_watches([&](const Kind& kind) {
+    return kind.custom && table->find(kind.group, kind.version, kind.plural) == nullptr;
+  });
 }
 
 void ApiServer::set_server_address(std::string address) {
@@ -73,7 +82,9 @@ std::shared_ptr<const Discovery> ApiServer::discovery() const {
   return discovery_;
 }
 
-KindTablePtr ApiServer::kinds() const { return discovery()->table(); }
+KindTablePtr ApiServer::kinds() const {
+  return discovery()->table();
+}
 
 void ApiServer::shut_down() {
   ready_ = false;
@@ -86,11 +97,13 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<Responder> responder
   const auto user = authenticate(exchange->request);
   if (!user) return exchange->fail(error(Reason::Unauthorized, "Unauthorized"));
   exchange->user = *user;
-  if (metrics_.reads_in_flight > options_.most_reads || metrics_.writes_in_flight > options_.most_writes) {
+  if (metrics_.reads_in_flight > options_.most_reads ||
+      metrics_.writes_in_flight > options_.most_writes) {
     HttpResponse busy;
     busy.status = 429;
     busy.headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"Retry-After", "1"}};
-    busy.body.push_back(std::make_shared<const std::string>("Too many requests, please try again later.\n"));
+    busy.body.push_back(
+        std::make_shared<const std::string>("Too many requests, please try again later.\n"));
     return exchange->finish(std::move(busy));
   }
   route(exchange);
@@ -100,7 +113,8 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<Responder> responder
 bool ApiServer::answer_public(const ExchangePtr& exchange) {
   const std::string_view path = exchange->request.path();
   const bool health = path == "/healthz" || path == "/livez" || path == "/readyz";
-  const bool one_check = path.starts_with("/healthz/") || path.starts_with("/livez/") || path.starts_with("/readyz/");
+  const bool one_check =
+      path.starts_with("/healthz/") || path.starts_with("/livez/") || path.starts_with("/readyz/");
   if (!health && !one_check && path != "/version" && path != "/version/") return false;
   if (exchange->request.method != "GET" && exchange->request.method != "HEAD") {
     exchange->fail(method_not_allowed_error());
@@ -115,9 +129,16 @@ bool ApiServer::answer_public(const ExchangePtr& exchange) {
   } else {
     Rendering rendering;
     rendering.pretty = true;
-    exchange->finish(tree_response(JsonObject{{"major", "1"}, {"minor", "34"}, {"gitVersion", options_.version}, {"gitCommit", options_.git_commit},
-                                              {"gitTreeState", "clean"}, {"buildDate", options_.build_date}, {"goVersion", "none"},
-                                              {"compiler", "gcc"}, {"platform", "linux/amd64"}}, rendering, 200));
+    exchange->finish(tree_response(JsonObject{{"major", "1"},
+                                              {"minor", "34"},
+                                              {"gitVersion", options_.version},
+                                              {"gitCommit", options_.git_commit},
+                                              {"gitTreeState", "clean"},
+                                              {"buildDate", options_.build_date},
+                                              {"goVersion", "none"},
+                                              {"compiler", "gcc"},
+                                              {"platform", "linux/amd64"}},
+                                   rendering, 200));
   }
   return true;
 }
@@ -126,11 +147,17 @@ void ApiServer::route(const ExchangePtr& exchange) {
   const HttpRequest& request = exchange->request;
   const std::string_view path = request.path();
   if (!exchange->user.is_admin()) {
-    return exchange->fail(error(Reason::Forbidden, fmt::format("forbidden: User {} cannot {} path {}", quoted(exchange->user.name),
-                                                               lower(request.method), quoted(path))));
+    return exchange->fail(
+        error(Reason::Forbidden,
+              fmt::format("forbidden: User {} cannot {} path {}", quoted(exchange->user.name),
+                          lower(request.method), quoted(path))));
   }
-  if (const std::string_view timeout = exchange->query.get("timeout"); !timeout.empty() && !parse_go_duration(timeout)) {
-    return exchange->fail(error(Reason::BadRequest, fmt::format("invalid timeout specified in the request URL - time: invalid duration {}", quoted(timeout))));
+  if (const std::string_view timeout = exchange->query.get("timeout");
+      !timeout.empty() && !parse_go_duration(timeout)) {
+    return exchange->fail(error(
+        Reason::BadRequest,
+        fmt::format("invalid timeout specified in the request URL - time: invalid duration {}",
+                    quoted(timeout))));
   }
   auto resource = parse_resource_path(path);
   if (!resource) return exchange->fail(resource.error());
@@ -145,7 +172,9 @@ void ApiServer::route(const ExchangePtr& exchange) {
     for (const auto& entry : kinds()->group_versions()) {
       if (!entry.group.empty()) paths.emplace_back("/apis/" + entry.group + "/" + entry.version);
     }
-    for (const char* fixed : {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}) paths.emplace_back(fixed);
+    for (const char* fixed :
+         {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
+      paths.emplace_back(fixed);
     Rendering rendering;
     rendering.pretty = true;
     return exchange->finish(tree_response(JsonObject{{"paths", std::move(paths)}}, rendering, 200));
@@ -159,20 +188,27 @@ void ApiServer::answer_metrics(const ExchangePtr& exchange) {
     std::string text = metrics_.text();
     const Store::Statistics store = store_.statistics();
     text += fmt::format(
-        "# TYPE apiserver_longrunning_requests gauge\napiserver_longrunning_requests{{verb=\"WATCH\"}} {}\n"
+        "# TYPE apiserver_longrunning_requests "
+        "gauge\napiserver_longrunning_requests{{verb=\"WATCH\"}} {}\n"
         "# TYPE trainyard_watchers_cut_off_total counter\ntrainyard_watchers_cut_off_total {}\n"
         "# TYPE trainyard_store_revision gauge\ntrainyard_store_revision {}\n"
         "# TYPE trainyard_store_objects gauge\ntrainyard_store_objects {}\n"
         "# TYPE trainyard_store_object_bytes gauge\ntrainyard_store_object_bytes {}\n"
         "# TYPE trainyard_store_pending_writes gauge\ntrainyard_store_pending_writes {}\n"
         "# TYPE trainyard_store_writes_total counter\ntrainyard_store_writes_total {}\n"
-        "# TYPE trainyard_store_failed_batches_total counter\ntrainyard_store_failed_batches_total {}\n"
+        "# TYPE trainyard_store_failed_batches_total counter\ntrainyard_store_failed_batches_total "
+        "{}\n"
         "# TYPE trainyard_store_commit_seconds histogram\n",
-        hub_.watchers(), hub_.cut_off(), store_.revision(), store.objects, store.object_bytes, store.pending_writes, store.writes, store.failed_batches);
-    for (const auto& [upper, count] : store.commit_seconds) text += fmt::format("trainyard_store_commit_seconds_bucket{{le=\"{}\"}} {}\n", upper, count);
-    text += fmt::format("trainyard_store_commit_seconds_bucket{{le=\"+Inf\"}} {0}\ntrainyard_store_commit_seconds_sum {1}\ntrainyard_store_commit_seconds_count {0}\n",
-                        store.commits, store.commit_seconds_sum);
-    for (const auto& source : metric_sources_) text += source();
+        hub_.watchers(), hub_.cut_off(), store_.revision(), store.objects, store.object_bytes,
+        store.pending_writes, store.writes, store.failed_batches);
+    for (const auto& [upper, count] : store.commit_seconds)
+      text += fmt::format("trainyard_store_commit_seconds_bucket{{le=\"{}\"}} {}\n", upper, count);
+    text += fmt::format(
+        "trainyard_store_commit_seconds_bucket{{le=\"+Inf\"}} "
+        "{0}\ntrainyard_store_commit_seconds_sum {1}\ntrainyard_store_commit_seconds_count {0}\n",
+        store.commits, store.commit_seconds_sum);
+    for (const auto& source : metric_sources_)
+      text += source();
     text += process_metrics();
     HttpResponse response;
     response.headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}};

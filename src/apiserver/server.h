@@ -1,6 +1,6 @@
 #pragma once
-// The API server: from an HTTP request to an answer. handle() runs on I/O threads and hands everything that needs state to
-// the loop; see docs/architecture.md for the whole journey.
+// The API server: from an HTTP request to an answer. handle() runs on I/O threads and hands
+// everything that needs state to the loop; see docs/architecture.md for the whole journey.
 
 #include <atomic>
 #include <functional>
@@ -43,16 +43,19 @@ class ApiServer {
   ApiServer(Loop& loop, Store& store, uint64_t seed, ApiServerOptions options = {});
 
   void handle(HttpRequest request, std::shared_ptr<Responder> responder);  // I/O threads
-  void shut_down();  // loop: ends the watches
+  void shut_down();                                                        // loop: ends the watches
 
   KindTablePtr kinds() const;  // any thread
-  // The kinds served besides the built-in ones; new discovery and OpenAPI follow at once. Loop thread.
+  // The kinds served besides the built-in ones; new discovery and OpenAPI follow at once. Loop
+  // thread.
   void set_custom_kinds(std::vector<KindPtr> kinds);
   void set_server_address(std::string address);  // once the port is known
   Committer& committer() { return committer_; }
   Store& store() { return store_; }
   // Lines others add to /metrics; called on the loop.
-  void add_metrics(std::function<std::string()> source) { metric_sources_.push_back(std::move(source)); }
+  void add_metrics(std::function<std::string()> source) {
+    metric_sources_.push_back(std::move(source));
+  }
   void set_ready(bool ready) { ready_ = ready; }
   // Who answers for the pods of this machine; null: nobody. Before the first request.
   void set_pod_streams(PodStreams* streams) { pod_streams_ = streams; }
@@ -70,7 +73,8 @@ class ApiServer {
   void write(const ExchangePtr& exchange);
   void delete_many(const ExchangePtr& exchange);
   void run_write(const ExchangePtr& exchange, WriteJob job, Rendering rendering);
-  void answer_scale(const ExchangePtr& exchange, const Json& object, Rendering rendering, int status);
+  void answer_scale(const ExchangePtr& exchange, const Json& object, Rendering rendering,
+                    int status);
   std::shared_ptr<const Discovery> discovery() const;
   void publish_kinds(std::vector<KindPtr> custom);
 

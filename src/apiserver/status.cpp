@@ -19,8 +19,13 @@ Error about(Reason reason, const Kind& kind, std::string_view name, std::string 
 
 Json status_of(const Error& failure) {
   JsonObject metadata;
-  if (!failure.details.continue_token.empty()) metadata["continue"] = failure.details.continue_token;
-  JsonObject out{{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", metadata}, {"status", "Failure"}, {"message", failure.message}};
+  if (!failure.details.continue_token.empty())
+    metadata["continue"] = failure.details.continue_token;
+  JsonObject out{{"kind", "Status"},
+                 {"apiVersion", "v1"},
+                 {"metadata", metadata},
+                 {"status", "Failure"},
+                 {"message", failure.message}};
   out["reason"] = wire_name(failure.reason);
   const ErrorDetails& from = failure.details;
   JsonObject details;
@@ -43,7 +48,8 @@ Json status_of(const Error& failure) {
     details["causes"] = std::move(causes);
   }
   if (from.retry_after_seconds > 0) details["retryAfterSeconds"] = from.retry_after_seconds;
-  const bool about_a_path = failure.reason == Reason::NotFound || failure.reason == Reason::MethodNotAllowed;
+  const bool about_a_path =
+      failure.reason == Reason::NotFound || failure.reason == Reason::MethodNotAllowed;
   if (!details.empty() || about_a_path) out["details"] = std::move(details);
   out["code"] = http_code(failure.reason);
   return out;
@@ -54,33 +60,46 @@ Json deleted_status(const Kind& kind, std::string_view name, std::string_view ui
   if (!kind.group.empty()) details["group"] = kind.group;
   details["kind"] = kind.plural;
   details["uid"] = uid;
-  return JsonObject{{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", JsonObject()}, {"status", "Success"}, {"details", std::move(details)}};
+  return JsonObject{{"kind", "Status"},
+                    {"apiVersion", "v1"},
+                    {"metadata", JsonObject()},
+                    {"status", "Success"},
+                    {"details", std::move(details)}};
 }
 
 Json success_status(int code) {
-  return JsonObject{{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", JsonObject()}, {"status", "Success"}, {"code", code}};
+  return JsonObject{{"kind", "Status"},
+                    {"apiVersion", "v1"},
+                    {"metadata", JsonObject()},
+                    {"status", "Success"},
+                    {"code", code}};
 }
 
 Error not_found_error(const Kind& kind, std::string_view name) {
-  return about(Reason::NotFound, kind, name, fmt::format("{} {} not found", kind.group_resource(), quoted(name)));
+  return about(Reason::NotFound, kind, name,
+               fmt::format("{} {} not found", kind.group_resource(), quoted(name)));
 }
 
 Error already_exists_error(const Kind& kind, std::string_view name) {
-  return about(Reason::AlreadyExists, kind, name, fmt::format("{} {} already exists", kind.group_resource(), quoted(name)));
+  return about(Reason::AlreadyExists, kind, name,
+               fmt::format("{} {} already exists", kind.group_resource(), quoted(name)));
 }
 
 Error conflict_error(const Kind& kind, std::string_view name, std::string_view why) {
   return about(Reason::Conflict, kind, name,
-               fmt::format("Operation cannot be fulfilled on {} {}: {}", kind.group_resource(), quoted(name), why));
+               fmt::format("Operation cannot be fulfilled on {} {}: {}", kind.group_resource(),
+                           quoted(name), why));
 }
 
 Error modified_error(const Kind& kind, std::string_view name) {
   return conflict_error(kind, name,
-                        "the object has been modified; please apply your changes to the latest version and try again");
+                        "the object has been modified; please apply your changes to the latest "
+                        "version and try again");
 }
 
 Error forbidden_error(const Kind& kind, std::string_view name, std::string_view why) {
-  return about(Reason::Forbidden, kind, name, fmt::format("{} {} is forbidden: {}", kind.group_resource(), quoted(name), why));
+  return about(Reason::Forbidden, kind, name,
+               fmt::format("{} {} is forbidden: {}", kind.group_resource(), quoted(name), why));
 }
 
 Error no_such_resource_error() {
@@ -88,7 +107,8 @@ Error no_such_resource_error() {
 }
 
 Error method_not_allowed_error() {
-  return error(Reason::MethodNotAllowed, "the server does not allow this method on the requested resource");
+  return error(Reason::MethodNotAllowed,
+               "the server does not allow this method on the requested resource");
 }
 
 Error namespace_not_found_error(std::string_view ns) {
@@ -99,10 +119,13 @@ Error namespace_not_found_error(std::string_view ns) {
 }
 
 Error namespace_terminating_error(const Kind& kind, std::string_view name, std::string_view ns) {
-  Error out = forbidden_error(kind, name,
-                              fmt::format("unable to create new content in namespace {} because it is being terminated", ns));
-  out.details.causes.push_back(
-      {"NamespaceTerminating", fmt::format("namespace {} is being terminated", ns), "metadata.namespace"});
+  Error out = forbidden_error(
+      kind, name,
+      fmt::format("unable to create new content in namespace {} because it is being terminated",
+                  ns));
+  out.details.causes.push_back({"NamespaceTerminating",
+                                fmt::format("namespace {} is being terminated", ns),
+                                "metadata.namespace"});
   return out;
 }
 

@@ -18,7 +18,8 @@ Json success_status(int code);
 Error not_found_error(const Kind& kind, std::string_view name);
 Error already_exists_error(const Kind& kind, std::string_view name);
 Error conflict_error(const Kind& kind, std::string_view name, std::string_view why);
-Error modified_error(const Kind& kind, std::string_view name);  // the object has been modified; please ...
+Error modified_error(const Kind& kind,
+                     std::string_view name);  // the object has been modified; please ...
 Error forbidden_error(const Kind& kind, std::string_view name, std::string_view why);
 Error no_such_resource_error();
 Error method_not_allowed_error();

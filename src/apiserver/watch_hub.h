@@ -1,6 +1,6 @@
 #pragma once
-// Every watch there is. Loop thread: an event is encoded once for all watchers that want the same form, and each
-// watcher's stream gets a reference to those bytes.
+// Every watch there is. Loop thread: an event is encoded once for all watchers that want the same
+// form, and each watcher's stream gets a reference to those bytes.
 
 #include <functional>
 #include <list>
@@ -17,9 +17,10 @@
 namespace yard {
 
 struct WatchLimits {
-  size_t most_queued_bytes = 8 << 20;                 // of one watcher; beyond, it is cut off with 410
+  size_t most_queued_bytes = 8 << 20;  // of one watcher; beyond, it is cut off with 410
   Duration bookmark_period = std::chrono::seconds(60);
-  Duration before_deadline = std::chrono::seconds(2);  // a last bookmark, so that the next watch starts close
+  Duration before_deadline =
+      std::chrono::seconds(2);  // a last bookmark, so that the next watch starts close
 };
 
 struct WatchRequest {
@@ -33,8 +34,8 @@ class WatchHub {
  public:
   WatchHub(Loop& loop, Store& store, WatchLimits limits = {});
   ~WatchHub();
-  // Begins with what the options ask for (history, initial events) and goes on until the client leaves, the timeout,
-  // or the watcher cannot keep up. `stream` has its headers sent.
+  // Begins with what the options ask for (history, initial events) and goes on until the client
+  // leaves, the timeout, or the watcher cannot keep up. `stream` has its headers sent.
   void begin(WatchRequest request, std::shared_ptr<HttpStream> stream);
   // Ends the watches of a kind that is served no more.
   void end_watches(const std::function<bool(const Kind&)>& of);
@@ -61,7 +62,8 @@ class WatchHub {
   Store& store_;
   WatchLimits limits_;
   std::map<std::string, std::unique_ptr<Topic>, std::less<>> topics_;  // by storage
-  std::map<std::string, uint32_t> forms_;  // watchers with the same form share encoded lines; few, by kind and Accept
+  std::map<std::string, uint32_t>
+      forms_;  // watchers with the same form share encoded lines; few, by kind and Accept
   size_t watchers_ = 0;
   uint64_t cut_off_ = 0;
   TimerId bookmark_timer_ = 0;

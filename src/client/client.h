@@ -1,7 +1,7 @@
 #pragma once
-// How controllers, the scheduler and the node agent see the cluster: reads from a cache, writes with an answer later.
-// DirectClient (apiserver/) is the embedded server itself; a RemoteClient speaks to a real cluster. Nothing behind
-// this interface asks which one it is. Loop thread.
+// How controllers, the scheduler and the node agent see the cluster: reads from a cache, writes
+// with an answer later. DirectClient (apiserver/) is the embedded server itself; a RemoteClient
+// speaks to a real cluster. Nothing behind this interface asks which one it is. Loop thread.
 
 #include <functional>
 #include <memory>
@@ -42,8 +42,10 @@ class Client {
  public:
   virtual ~Client() = default;
 
-  virtual ObjectPtr get(const Resource& resource, std::string_view ns, std::string_view name) const = 0;
-  virtual std::vector<ObjectPtr> list(const Resource& resource, std::string_view ns = "") const = 0;  // "": everywhere
+  virtual ObjectPtr get(const Resource& resource, std::string_view ns,
+                        std::string_view name) const = 0;
+  virtual std::vector<ObjectPtr> list(const Resource& resource,
+                                      std::string_view ns = "") const = 0;  // "": everywhere
   // Objects of any kind that name this uid among their owners.
   struct Dependent {
     Resource resource;
@@ -59,13 +61,14 @@ class Client {
   };
   virtual std::optional<Served> served(const Resource& resource) const = 0;
 
-  // `done` is called on the loop, never before this returns, and only once reads show the write (or something newer).
-  // The object as stored, null after a removal.
+  // `done` is called on the loop, never before this returns, and only once reads show the write (or
+  // something newer). The object as stored, null after a removal.
   virtual void submit(ClientWrite write, std::function<void(Result<ObjectPtr>)> done) = 0;
 
   // Changes of one kind (or of all, with an empty resource), after what get and list show now.
   using Subscription = uint64_t;
-  virtual Subscription follow(const Resource& resource, std::function<void(const ObjectEvent&)> callback) = 0;
+  virtual Subscription follow(const Resource& resource,
+                              std::function<void(const ObjectEvent&)> callback) = 0;
   virtual void unfollow(Subscription subscription) = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
-// What only the node can answer about a pod: its logs now; exec, attach and ports later. Implemented by node/, called by
-// apiserver/; without a node the server says that there is none. Loop thread.
+// What only the node can answer about a pod: its logs now; exec, attach and ports later.
+// Implemented by node/, called by apiserver/; without a node the server says that there is none.
+// Loop thread.
 
 #include <functional>
 #include <memory>
@@ -35,7 +36,8 @@ class PodStreams {
  public:
   virtual ~PodStreams() = default;
   // An error is answered before the first byte; after that the sink gets bytes until end().
-  virtual void read_log(PodLogRequest request, std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,
+  virtual void read_log(PodLogRequest request,
+                        std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,
                         std::function<void(Error)> failed) = 0;
 };
 

@@ -234,7 +234,8 @@ bool take_arena_buffer() {
 
 JsonArena::JsonArena()
     : owns_buffer_(take_arena_buffer()),
-      resource_(owns_buffer_ ? arena_buffer.bytes.get() : nullptr, owns_buffer_ ? kArenaBytes : 0) {}
+      resource_(owns_buffer_ ? arena_buffer.bytes.get() : nullptr, owns_buffer_ ? kArenaBytes : 0) {
+}
 
 JsonArena::~JsonArena() {
   if (owns_buffer_) arena_buffer.taken = false;

@@ -1,12 +1,12 @@
 #pragma once
 // One function a subcommand: it adds its flags and help to the program and says what to run.
 
+#include <functional>
+#include <string>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-
-#include <functional>
-#include <string>
 
 #include "cli/terminal.h"
 #include "main/state_folder.h"
@@ -21,10 +21,12 @@ inline constexpr const char* kObjectCommands = "Objects";
 inline constexpr const char* kOtherCommands = "Other";
 
 struct Program {
-  CLI::App app{"Trainyard runs training jobs written for Kubernetes on this machine: one binary, no cluster.",
-               "trainyard"};
-  std::string state;          // --state, before or after the subcommand
-  std::function<int()> run;   // what the chosen subcommand does
+  CLI::App app{
+      "Trainyard runs training jobs written for Kubernetes on this machine: one binary, no "
+      "cluster.",
+      "trainyard"};
+  std::string state;         // --state, before or after the subcommand
+  std::function<int()> run;  // what the chosen subcommand does
 
   CLI::App* add(const std::string& name, const std::string& about, const std::string& examples);
   Result<StateFolder> folder() const { return StateFolder::locate(state); }

@@ -24,7 +24,8 @@ Result<KeyPair> keep(const StateFolder& folder, const std::string& name, KeyPair
 
 }  // namespace
 
-Result<Credentials> prepare_credentials(const StateFolder& folder, const std::string& address, Time now) {
+Result<Credentials> prepare_credentials(const StateFolder& folder, const std::string& address,
+                                        Time now) {
   Credentials out;
   std::optional<KeyPair> ca = stored(folder, "ca", now);
   const bool new_ca = !ca.has_value();
@@ -33,8 +34,14 @@ Result<Credentials> prepare_credentials(const StateFolder& folder, const std::st
     ca = TRY(keep(folder, "ca", std::move(made)));
   }
   out.ca = *ca;
-  std::vector<std::string> names{"localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
-                                 "kubernetes.default.svc.cluster.local", "10.96.0.1"};
+  std::vector<std::string> names{"localhost",
+                                 "127.0.0.1",
+                                 "::1",
+                                 "kubernetes",
+                                 "kubernetes.default",
+                                 "kubernetes.default.svc",
+                                 "kubernetes.default.svc.cluster.local",
+                                 "10.96.0.1"};
   if (address != "127.0.0.1" && address != "0.0.0.0" && address != "::") names.push_back(address);
   std::optional<KeyPair> server = new_ca ? std::nullopt : stored(folder, "server", now);
   if (!server || !covers_names(server->certificate_pem, names)) {
@@ -44,7 +51,8 @@ Result<Credentials> prepare_credentials(const StateFolder& folder, const std::st
   out.server = *server;
   std::optional<KeyPair> admin = new_ca ? std::nullopt : stored(folder, "admin", now);
   if (!admin) {
-    KeyPair made = TRY(make_client_certificate(out.ca, "kubernetes-admin", {"system:masters"}, now, kAdminValid));
+    KeyPair made = TRY(
+        make_client_certificate(out.ca, "kubernetes-admin", {"system:masters"}, now, kAdminValid));
     admin = TRY(keep(folder, "admin", std::move(made)));
   }
   out.admin = *admin;
@@ -54,11 +62,14 @@ Result<Credentials> prepare_credentials(const StateFolder& folder, const std::st
 std::string kubeconfig_text(const Credentials& credentials, const std::string& server_url) {
   return fmt::format(
       "apiVersion: v1\nkind: Config\ncurrent-context: trainyard\n"
-      "clusters:\n- name: trainyard\n  cluster:\n    server: {}\n    certificate-authority-data: {}\n"
-      "users:\n- name: trainyard-admin\n  user:\n    client-certificate-data: {}\n    client-key-data: {}\n"
-      "contexts:\n- name: trainyard\n  context:\n    cluster: trainyard\n    user: trainyard-admin\n    namespace: default\n",
-      server_url, base64_encode(credentials.ca.certificate_pem), base64_encode(credentials.admin.certificate_pem),
-      base64_encode(credentials.admin.key_pem));
+      "clusters:\n- name: trainyard\n  cluster:\n    server: {}\n    certificate-authority-data: "
+      "{}\n"
+      "users:\n- name: trainyard-admin\n  user:\n    client-certificate-data: {}\n    "
+      "client-key-data: {}\n"
+      "contexts:\n- name: trainyard\n  context:\n    cluster: trainyard\n    user: "
+      "trainyard-admin\n    namespace: default\n",
+      server_url, base64_encode(credentials.ca.certificate_pem),
+      base64_encode(credentials.admin.certificate_pem), base64_encode(credentials.admin.key_pem));
 }
 
 }  // namespace yard

@@ -15,8 +15,10 @@ struct Credentials {
   KeyPair ca, server, admin;
 };
 
-// Makes what is missing or about to end; keeps the rest, so kubeconfigs handed out stay good over restarts.
-Result<Credentials> prepare_credentials(const StateFolder& folder, const std::string& address, Time now);
+// Makes what is missing or about to end; keeps the rest, so kubeconfigs handed out stay good over
+// restarts.
+Result<Credentials> prepare_credentials(const StateFolder& folder, const std::string& address,
+                                        Time now);
 
 std::string kubeconfig_text(const Credentials& credentials, const std::string& server_url);
 

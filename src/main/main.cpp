@@ -1,13 +1,17 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
+
+#include <CLI/CLI.hpp>
 
 #include "main/commands.h"
 
 namespace yard {
 
-CLI::App* Program::add(const std::string& name, const std::string& about, const std::string& examples) {
+CLI::App* Program::add(const std::string& name, const std::string& about,
+                       const std::string& examples) {
   CLI::App* command = app.add_subcommand(name, about);
-  command->add_option("--state", state, "the state folder (default: $TRAINYARD_STATE, else ~/.local/state/trainyard)");
+  command->add_option(
+      "--state", state,
+      "the state folder (default: $TRAINYARD_STATE, else ~/.local/state/trainyard)");
   if (!examples.empty()) command->footer("\nExamples:\n" + examples);
   return command;
 }
@@ -22,13 +26,16 @@ namespace {
 int main_program(int count, char** arguments) {
   Program program;
   program.app.require_subcommand(1);
-  program.app.add_option("--state", program.state, "the state folder (default: $TRAINYARD_STATE, else ~/.local/state/trainyard)");
+  program.app.add_option(
+      "--state", program.state,
+      "the state folder (default: $TRAINYARD_STATE, else ~/.local/state/trainyard)");
   program.app.set_version_flag("--version", kVersionText);
   program.app.footer(
       "\nFirst steps:\n"
       "  trainyard up                       start the control plane\n"
       "  export KUBECONFIG=$(trainyard kubeconfig --path)\n"
-      "  kubectl apply -f job.yaml          any Kubernetes client works; so does `trainyard apply`\n"
+      "  kubectl apply -f job.yaml          any Kubernetes client works; so does `trainyard "
+      "apply`\n"
       "  trainyard get jobs -w              watch it\n"
       "  trainyard down                     stop it; what is stored stays\n"
       "\n`trainyard COMMAND --help` shows a command's flags with examples.\n"
@@ -58,4 +65,6 @@ int main_program(int count, char** arguments) {
 }  // namespace
 }  // namespace yard
 
-int main(int count, char** arguments) { return yard::main_program(count, arguments); }
+int main(int count, char** arguments) {
+  return yard::main_program(count, arguments);
+}

@@ -2,12 +2,12 @@
 
 #include "main/serve.h"
 
-#include <fmt/format.h>
+#include <filesystem>
+#include <memory>
 #include <signal.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <memory>
+#include <fmt/format.h>
 
 #include "apiserver/custom_resources.h"
 #include "apiserver/direct_client.h"
@@ -54,8 +54,10 @@ int fail(const ServeOptions& options, const Error& why) {
   return 1;
 }
 
-// A port of ours from last time keeps kubeconfigs good; taken by another program, a free one serves instead.
-Result<int> listen(HttpServer& server, const StateFolder& folder, const ServeOptions& options, const TlsFiles& tls) {
+// A port of ours from last time keeps kubeconfigs good; taken by another program, a free one serves
+// instead.
+Result<int> listen(HttpServer& server, const StateFolder& folder, const ServeOptions& options,
+                   const TlsFiles& tls) {
   if (options.port == 0) {
     const auto kept = folder.read(kPortFile);
     const auto port = kept ? parse_int64(trim(*kept)) : std::nullopt;
@@ -78,13 +80,22 @@ std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Sta
       "# TYPE trainyard_connections_refused_total counter\ntrainyard_connections_refused_total {}\n"
       "# TYPE trainyard_received_bytes_total counter\ntrainyard_received_bytes_total {}\n"
       "# TYPE trainyard_sent_bytes_total counter\ntrainyard_sent_bytes_total {}\n",
-      loop.tasks, loop.slow_tasks, loop.queued, http.connections, http.refused, http.bytes_in, http.bytes_out);
+      loop.tasks, loop.slow_tasks, loop.queued, http.connections, http.refused, http.bytes_in,
+      http.bytes_out);
 }
 
 // Everything that acts on its own. They begin once the first objects are there.
 struct Controllers {
   Controllers(Loop& loop, Client& client, const ClusterIdentity& identity)
-      : contents(client, identity), garbage_collector(loop, client), namespaces(loop, client), event_expiry(loop, client), definitions(client, loop), jobs(loop, client), cron_jobs(loop, client), ttl(loop, client), pod_gc(loop, client) {}
+      : contents(client, identity),
+        garbage_collector(loop, client),
+        namespaces(loop, client),
+        event_expiry(loop, client),
+        definitions(client, loop),
+        jobs(loop, client),
+        cron_jobs(loop, client),
+        ttl(loop, client),
+        pod_gc(loop, client) {}
   NamespaceContents contents;
   GarbageCollector garbage_collector;
   NamespaceTermination namespaces;
@@ -110,9 +121,13 @@ int serve(StateFolder folder, const ServeOptions& given) {
   auto locked = folder.take_lock();
   if (!locked) return fail(options, locked.error());
   if (!*locked) {
-    return fail(options, error(Reason::Conflict, fmt::format("another server (pid {}) uses the state folder {}; stop it with `trainyard down "
-                                                             "--state {}` or choose another folder with --state",
-                                                             folder.running_pid(), folder.path(), folder.path())));
+    return fail(
+        options,
+        error(Reason::Conflict,
+              fmt::format(
+                  "another server (pid {}) uses the state folder {}; stop it with `trainyard down "
+                  "--state {}` or choose another folder with --state",
+                  folder.running_pid(), folder.path(), folder.path())));
   }
   const auto loop = make_asio_loop();
   auto credentials = prepare_credentials(folder, options.address, loop->now());
@@ -124,21 +139,31 @@ int serve(StateFolder folder, const ServeOptions& given) {
 
   const uint64_t seed = seed_from_kernel();
   ApiServer api(*loop, store, seed);
-  const auto http = make_http_server([&api](HttpRequest request, std::shared_ptr<Responder> responder) { api.handle(std::move(request), std::move(responder)); });
-  auto port = listen(*http, folder, options, TlsFiles{credentials->server.certificate_pem, credentials->server.key_pem, credentials->ca.certificate_pem});
+  const auto http =
+      make_http_server([&api](HttpRequest request, std::shared_ptr<Responder> responder) {
+        api.handle(std::move(request), std::move(responder));
+      });
+  auto port = listen(*http, folder, options,
+                     TlsFiles{credentials->server.certificate_pem, credentials->server.key_pem,
+                              credentials->ca.certificate_pem});
   if (!port) return fail(options, port.error());
-  if (auto socket = http->listen_unix(folder.socket()); !socket) return fail(options, socket.error());
+  if (auto socket = http->listen_unix(folder.socket()); !socket)
+    return fail(options, socket.error());
   const bool everywhere = options.address == "0.0.0.0" || options.address == "::";
   const std::string host = everywhere ? "127.0.0.1" : options.address;
-  const std::string address = fmt::format(fmt::runtime(host.find(':') != std::string::npos ? "[{}]:{}" : "{}:{}"), host, *port);
+  const std::string address = fmt::format(
+      fmt::runtime(host.find(':') != std::string::npos ? "[{}]:{}" : "{}:{}"), host, *port);
   api.set_server_address(address);
-  for (const auto& [name, content] : {std::pair{std::string(kPortFile), std::to_string(*port) + "\n"},
-                                      std::pair{std::string(kPidFile), std::to_string(getpid()) + "\n"},
-                                      std::pair{std::string("kubeconfig"), kubeconfig_text(*credentials, "https://" + address)}}) {
+  for (const auto& [name, content] :
+       {std::pair{std::string(kPortFile), std::to_string(*port) + "\n"},
+        std::pair{std::string(kPidFile), std::to_string(getpid()) + "\n"},
+        std::pair{std::string("kubeconfig"),
+                  kubeconfig_text(*credentials, "https://" + address)}}) {
     if (auto written = folder.write(name, content); !written) return fail(options, written.error());
   }
 
-  DirectClient client(store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
+  DirectClient client(
+      store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
   CustomResources custom_resources(*loop, store, api);
   std::unique_ptr<Controllers> controllers;

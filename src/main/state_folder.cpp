@@ -1,18 +1,18 @@
 #include "main/state_folder.h"
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <filesystem>
+#include <fstream>
 #include <pwd.h>
+#include <sstream>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <fmt/format.h>
 
 #include "base/strings.h"
 
@@ -31,7 +31,8 @@ std::string home_folder() {
 }
 
 Error cannot(std::string_view what, const std::string& path) {
-  return error(Reason::InternalError, fmt::format("cannot {} {}: {}", what, path, std::strerror(errno)));
+  return error(Reason::InternalError,
+               fmt::format("cannot {} {}: {}", what, path, std::strerror(errno)));
 }
 
 }  // namespace
@@ -39,9 +40,11 @@ Error cannot(std::string_view what, const std::string& path) {
 Result<StateFolder> StateFolder::locate(const std::string& given) {
   std::string path = given;
   if (path.empty()) path = environment("TRAINYARD_STATE");
-  if (path.empty() && !environment("XDG_STATE_HOME").empty()) path = environment("XDG_STATE_HOME") + "/trainyard";
+  if (path.empty() && !environment("XDG_STATE_HOME").empty())
+    path = environment("XDG_STATE_HOME") + "/trainyard";
   if (path.empty() && !home_folder().empty()) path = home_folder() + "/.local/state/trainyard";
-  if (path.empty()) return error(Reason::BadRequest, "no state folder: set HOME, or name one with --state DIR");
+  if (path.empty())
+    return error(Reason::BadRequest, "no state folder: set HOME, or name one with --state DIR");
   std::error_code failed;
   const auto absolute = std::filesystem::absolute(path, failed);
   return StateFolder(failed ? path : absolute.lexically_normal().string());
@@ -51,11 +54,17 @@ Result<void> StateFolder::make() const {
   std::error_code failed;
   std::filesystem::create_directories(path_, failed);
   if (failed) {
-    return error(Reason::InternalError, fmt::format("cannot make the state folder {}: {}; choose another with --state DIR", path_, failed.message()));
+    return error(Reason::InternalError,
+                 fmt::format("cannot make the state folder {}: {}; choose another with --state DIR",
+                             path_, failed.message()));
   }
-  if (chmod(path_.c_str(), 0700) != 0 && errno != EPERM) return cannot("protect the state folder", path_);
+  if (chmod(path_.c_str(), 0700) != 0 && errno != EPERM)
+    return cannot("protect the state folder", path_);
   if (access(path_.c_str(), W_OK | X_OK) != 0) {
-    return error(Reason::InternalError, fmt::format("the state folder {} cannot be written ({}); choose another with --state DIR", path_, std::strerror(errno)));
+    return error(
+        Reason::InternalError,
+        fmt::format("the state folder {} cannot be written ({}); choose another with --state DIR",
+                    path_, std::strerror(errno)));
   }
   return {};
 }
@@ -90,7 +99,9 @@ Result<void> StateFolder::write(std::string_view name, std::string_view content)
   return {};
 }
 
-void StateFolder::remove(std::string_view name) const { unlink(file(name).c_str()); }
+void StateFolder::remove(std::string_view name) const {
+  unlink(file(name).c_str());
+}
 
 Result<bool> StateFolder::take_lock() {
   const int fd = open(file("server.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

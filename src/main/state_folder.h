@@ -1,5 +1,6 @@
 #pragma once
-// The folder everything of one control plane lives in: credentials, store, sockets, pid. 0700, files 0600.
+// The folder everything of one control plane lives in: credentials, store, sockets, pid. 0700,
+// files 0600.
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
 // status and version: what one asks first.
 
-#include <fmt/format.h>
-
 #include <cstdio>
+
+#include <fmt/format.h>
 
 #include "base/strings.h"
 #include "json/json.h"
@@ -15,23 +15,35 @@ namespace {
 int show_status(const StateFolder& folder) {
   const int pid = folder.running_pid();
   if (pid == 0) {
-    std::printf("down   no control plane runs for %s; start it with `trainyard up`\n", folder.path().c_str());
+    std::printf("down   no control plane runs for %s; start it with `trainyard up`\n",
+                folder.path().c_str());
     return kUnreachable;
   }
-  const auto client = make_http_client(ClientTarget{.unix_path = folder.socket(), .host = "", .ca_pem = "", .certificate_pem = "", .key_pem = "", .bearer_token = ""});
+  const auto client = make_http_client(ClientTarget{.unix_path = folder.socket(),
+                                                    .host = "",
+                                                    .ca_pem = "",
+                                                    .certificate_pem = "",
+                                                    .key_pem = "",
+                                                    .bearer_token = ""});
   const auto ready = client->call("GET", "/readyz", {}, "");
   if (!ready || ready->status != 200) {
-    return print_error(fmt::format("pid {} runs but does not answer: {}; its log is {}", pid, ready ? "it is not ready" : ready.error().message, folder.log())), kUnreachable;
+    return print_error(fmt::format("pid {} runs but does not answer: {}; its log is {}", pid,
+                                   ready ? "it is not ready" : ready.error().message,
+                                   folder.log())),
+           kUnreachable;
   }
   const auto port = folder.read("port");
-  std::printf("up     https://127.0.0.1:%s (pid %d)\nstate  %s\n", port ? std::string(trim(*port)).c_str() : "?", pid, folder.path().c_str());
+  std::printf("up     https://127.0.0.1:%s (pid %d)\nstate  %s\n",
+              port ? std::string(trim(*port)).c_str() : "?", pid, folder.path().c_str());
   return kOk;
 }
 
 }  // namespace
 
 void add_status(Program& program) {
-  CLI::App* command = program.add("status", "Say whether the control plane is up, and where (exit code 6 when it is not).", "  trainyard status\n");
+  CLI::App* command = program.add(
+      "status", "Say whether the control plane is up, and where (exit code 6 when it is not).",
+      "  trainyard status\n");
   command->group(kServerCommands);
   command->callback([&program] {
     program.run = [&program] {

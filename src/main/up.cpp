@@ -1,17 +1,17 @@
 // up, down, restart and serve: the server's life, seen from the command line.
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "base/strings.h"
 #include "main/commands.h"
@@ -27,7 +27,8 @@ constexpr int kStopTimeoutMs = 15'000;
 constexpr int kPodGraceMs = 10'000;
 
 // The child's side: a session of its own, output to the log, then our own binary as `serve`.
-[[noreturn]] void become_server(const StateFolder& folder, const StartOptions& options, int ready_fd) {
+[[noreturn]] void become_server(const StateFolder& folder, const StartOptions& options,
+                                int ready_fd) {
   setsid();
   const int null = open("/dev/null", O_RDONLY);
   const int log = open(folder.log().c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -38,8 +39,10 @@ constexpr int kPodGraceMs = 10'000;
   }
   const std::string port = std::to_string(options.port), ready = std::to_string(ready_fd);
   // What was not given is left to the config file.
-  std::vector<const char*> arguments{"trainyard", "serve", "--state", folder.path().c_str(), "--ready-fd", ready.c_str()};
-  if (!options.address.empty()) arguments.insert(arguments.end(), {"--address", options.address.c_str()});
+  std::vector<const char*> arguments{"trainyard",           "serve",      "--state",
+                                     folder.path().c_str(), "--ready-fd", ready.c_str()};
+  if (!options.address.empty())
+    arguments.insert(arguments.end(), {"--address", options.address.c_str()});
   if (options.port >= 0) arguments.insert(arguments.end(), {"--port", port.c_str()});
   arguments.push_back(nullptr);
   execv("/proc/self/exe", const_cast<char**>(arguments.data()));
@@ -53,7 +56,9 @@ Result<std::string> first_line(int fd) {
     pollfd waiting{fd, POLLIN, 0};
     const int ready = poll(&waiting, 1, kStartTimeoutMs);
     if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0) return error(Reason::Timeout, fmt::format("the server did not answer within {} s", kStartTimeoutMs / 1000));
+    if (ready == 0)
+      return error(Reason::Timeout,
+                   fmt::format("the server did not answer within {} s", kStartTimeoutMs / 1000));
     char buffer[512];
     const ssize_t count = read(fd, buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
@@ -77,15 +82,18 @@ bool wait_for_end(int pid, int timeout_ms) {
 }
 
 void add_listen_flags(CLI::App* command, const std::shared_ptr<StartOptions>& options) {
-  command->add_option("--port", options->port, "the HTTPS port (0: a free one, kept over restarts)")->check(CLI::Range(0, 65535));
-  command->add_option("--address", options->address, "the address to listen on (default: 127.0.0.1)");
+  command->add_option("--port", options->port, "the HTTPS port (0: a free one, kept over restarts)")
+      ->check(CLI::Range(0, 65535));
+  command->add_option("--address", options->address,
+                      "the address to listen on (default: 127.0.0.1)");
 }
 
 }  // namespace
 
 int start_server(const StateFolder& folder, const StartOptions& options) {
   if (const int pid = folder.running_pid(); pid != 0) {
-    const std::string running = fmt::format("the control plane is already up (pid {}, state folder {})", pid, folder.path());
+    const std::string running = fmt::format(
+        "the control plane is already up (pid {}, state folder {})", pid, folder.path());
     if (options.port <= 0) {
       std::printf("%s\n", running.c_str());
       return kOk;
@@ -95,25 +103,32 @@ int start_server(const StateFolder& folder, const StartOptions& options) {
       std::printf("%s\n", running.c_str());
       return kOk;
     }
-    return print_error(running + " on another port; `trainyard restart --port " + std::to_string(options.port) + "` moves it");
+    return print_error(running + " on another port; `trainyard restart --port " +
+                       std::to_string(options.port) + "` moves it");
   }
   if (auto made = folder.make(); !made) return print_error(made.error().message);
-  // The server reads it too; here its errors keep their line and caret, which do not fit the one line below.
+  // The server reads it too; here its errors keep their line and caret, which do not fit the one
+  // line below.
   if (auto config = read_config(folder); !config) return print_error(config.error().message);
   int ready[2];
-  if (pipe(ready) != 0) return print_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  if (pipe(ready) != 0)
+    return print_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
   fcntl(ready[0], F_SETFD, FD_CLOEXEC);
   const pid_t child = fork();
-  if (child < 0) return print_error(fmt::format("cannot start a process: {}", std::strerror(errno)));
+  if (child < 0)
+    return print_error(fmt::format("cannot start a process: {}", std::strerror(errno)));
   if (child == 0) become_server(folder, options, ready[1]);
   close(ready[1]);
   auto line = first_line(ready[0]);
   close(ready[0]);
-  if (!line) return print_error(fmt::format("{}; its log is {}", line.error().message, folder.log()));
+  if (!line)
+    return print_error(fmt::format("{}; its log is {}", line.error().message, folder.log()));
   if (line->starts_with("error ")) return print_error(line->substr(6));
   const std::string url = line->substr(line->find(' ') + 1);
-  std::printf("The control plane is up at %s (pid %d).\nTry:  export KUBECONFIG=%s\n      kubectl get namespaces\n", url.c_str(),
-              static_cast<int>(child), folder.kubeconfig().c_str());
+  std::printf(
+      "The control plane is up at %s (pid %d).\nTry:  export KUBECONFIG=%s\n      kubectl get "
+      "namespaces\n",
+      url.c_str(), static_cast<int>(child), folder.kubeconfig().c_str());
   return kOk;
 }
 
@@ -123,9 +138,11 @@ int stop_server(const StateFolder& folder) {
     std::printf("no control plane runs for %s\n", folder.path().c_str());
     return kOk;
   }
-  if (kill(pid, SIGTERM) != 0 && errno != ESRCH) return print_error(fmt::format("cannot stop pid {}: {}", pid, std::strerror(errno)));
+  if (kill(pid, SIGTERM) != 0 && errno != ESRCH)
+    return print_error(fmt::format("cannot stop pid {}: {}", pid, std::strerror(errno)));
   if (!wait_for_end(pid, kStopTimeoutMs)) {
-    std::fprintf(stderr, "warning: pid %d did not end within %d s and is killed\n", pid, kStopTimeoutMs / 1000);
+    std::fprintf(stderr, "warning: pid %d did not end within %d s and is killed\n", pid,
+                 kStopTimeoutMs / 1000);
     kill(pid, SIGKILL);
     wait_for_end(pid, kStopTimeoutMs);
   }
@@ -149,7 +166,9 @@ void add_up(Program& program) {
 
 void add_down(Program& program) {
   auto keep_pods = std::make_shared<bool>(false);
-  CLI::App* command = program.add("down", "End the pods and stop the control plane; what is stored stays.", "  trainyard down\n  trainyard down --keep-pods\n");
+  CLI::App* command =
+      program.add("down", "End the pods and stop the control plane; what is stored stays.",
+                  "  trainyard down\n  trainyard down --keep-pods\n");
   command->group(kServerCommands);
   command->add_flag("--keep-pods", *keep_pods, "leave pods running; the next `up` takes them over");
   command->callback([&program, keep_pods] {
@@ -159,7 +178,8 @@ void add_down(Program& program) {
       const int stopped = stop_server(*folder);
       if (stopped != kOk || *keep_pods) return stopped;
       // The server first: it would start again what it sees end.
-      if (const int ended = end_pods(folder->path(), std::chrono::milliseconds(kPodGraceMs)); ended > 0) {
+      if (const int ended = end_pods(folder->path(), std::chrono::milliseconds(kPodGraceMs));
+          ended > 0) {
         std::printf("ended %d pod%s\n", ended, ended == 1 ? "" : "s");
       }
       return kOk;
@@ -169,7 +189,9 @@ void add_down(Program& program) {
 
 void add_restart(Program& program) {
   auto options = std::make_shared<StartOptions>();
-  CLI::App* command = program.add("restart", "Stop the control plane and start it again, for an upgrade or another port.", "  trainyard restart\n");
+  CLI::App* command = program.add(
+      "restart", "Stop the control plane and start it again, for an upgrade or another port.",
+      "  trainyard restart\n");
   command->group(kServerCommands);
   add_listen_flags(command, options);
   command->callback([&program, options] {
@@ -184,12 +206,18 @@ void add_restart(Program& program) {
 
 void add_serve(Program& program) {
   auto options = std::make_shared<ServeOptions>();
-  CLI::App* command = program.add("serve", "Run the control plane in the foreground (what `up` starts in the background).",
-                                  "  trainyard serve --state ./state\n");
+  CLI::App* command = program.add(
+      "serve", "Run the control plane in the foreground (what `up` starts in the background).",
+      "  trainyard serve --state ./state\n");
   command->group(kServerCommands);
-  command->add_option("--port", options->port, "the HTTPS port (0: a free one, kept over restarts)")->check(CLI::Range(0, 65535));
-  command->add_option("--address", options->address, "the address to listen on (default: 127.0.0.1)");
-  command->add_option("--ready-fd", options->ready_fd, "a descriptor to say on that the server answers")->group("");
+  command->add_option("--port", options->port, "the HTTPS port (0: a free one, kept over restarts)")
+      ->check(CLI::Range(0, 65535));
+  command->add_option("--address", options->address,
+                      "the address to listen on (default: 127.0.0.1)");
+  command
+      ->add_option("--ready-fd", options->ready_fd,
+                   "a descriptor to say on that the server answers")
+      ->group("");
   command->callback([&program, options] {
     program.run = [&program, options] {
       auto folder = program.folder();

@@ -1,5 +1,6 @@
 #pragma once
-// HTTP messages as plain values, and the two ways to answer one. No Asio here: the apiserver includes this.
+// HTTP messages as plain values, and the two ways to answer one. No Asio here: the apiserver
+// includes this.
 
 #include <functional>
 #include <memory>
@@ -27,8 +28,8 @@ struct HttpRequest {
   std::string body;
   Peer peer;
 
-  std::string_view path() const;                     // still percent-encoded
-  std::string_view query() const;                    // without '?'
+  std::string_view path() const;                         // still percent-encoded
+  std::string_view query() const;                        // without '?'
   std::string_view header(std::string_view name) const;  // case-insensitive; "" when absent
 };
 
@@ -37,7 +38,7 @@ using SharedBytes = std::shared_ptr<const std::string>;
 
 struct HttpResponse {
   int status = 200;
-  Headers headers;             // Content-Type etc.; Content-Length, Date and Connection are net's
+  Headers headers;  // Content-Type etc.; Content-Length, Date and Connection are net's
   std::vector<SharedBytes> body;  // sent one after another: a list is never built as one string
   // Keeps what `slices` point into alive.
   std::vector<std::shared_ptr<const void>> owners;

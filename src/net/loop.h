@@ -9,7 +9,7 @@ namespace yard {
 class AsioLoop : public Loop {
  public:
   virtual void run() = 0;
-  virtual void stop() = 0;           // any thread
+  virtual void stop() = 0;             // any thread
   virtual void stop_on_signals() = 0;  // SIGTERM and SIGINT call stop()
   struct Statistics {
     uint64_t tasks = 0, slow_tasks = 0;  // slow: over 2 ms

@@ -1,5 +1,6 @@
 #pragma once
-// The durable log: the store's only contact with the disk. One row a write; superseded rows are the history.
+// The durable log: the store's only contact with the disk. One row a write; superseded rows are the
+// history.
 
 #include <functional>
 #include <string>
@@ -14,10 +15,10 @@ namespace yard {
 struct LogRecord {
   Revision revision = 0;
   Revision supersedes = 0;  // the version of the key it takes the place of; 0: none
-  std::string storage;  // "jobs.batch"
+  std::string storage;      // "jobs.batch"
   std::string ns;
   std::string name;
-  ObjectPtr object;     // null: deleted at this revision
+  ObjectPtr object;  // null: deleted at this revision
 };
 
 struct Replayed {
@@ -30,11 +31,13 @@ class Log {
   virtual ~Log() = default;
   // Reads everything back in revision order, once, before the first commit.
   virtual Result<Replayed> replay(const std::function<void(LogRecord)>& each) = 0;
-  // Makes the batch durable in order, all or nothing, then calls `done` on the loop. Batches are committed in the
-  // order given; `records` stay valid until done. Revisions up to `reserve_through` are reserved with it.
-  virtual void commit(std::vector<LogRecord> records, Revision reserve_through, std::function<void(Result<void>)> done) = 0;
-  // Rows superseded at or below `horizon`, and deletions at or below it, may be dropped, in small steps that
-  // never stop a commit for long.
+  // Makes the batch durable in order, all or nothing, then calls `done` on the loop. Batches are
+  // committed in the order given; `records` stay valid until done. Revisions up to
+  // `reserve_through` are reserved with it.
+  virtual void commit(std::vector<LogRecord> records, Revision reserve_through,
+                      std::function<void(Result<void>)> done) = 0;
+  // Rows superseded at or below `horizon`, and deletions at or below it, may be dropped, in small
+  // steps that never stop a commit for long.
   virtual void compact(Revision horizon) = 0;
 };
 

@@ -447,13 +447,14 @@ void Store::write(Write write, Done done) {
 }
 
 void Store::when_durable(const Key& key, std::function<void(bool)> done) {
-  const auto waiting =
-      std::find_if(state_->queue.rbegin(), state_->queue.rend(), [&](const Waiting& write) { return write.key == key; });
+  const auto waiting = std::find_if(state_->queue.rbegin(), state_->queue.rend(),
+                                    [&](const Waiting& write) { return write.key == key; });
   if (waiting == state_->queue.rend()) {
     state_->loop.post(state_->while_alive([done = std::move(done)] { done(true); }));
     return;
   }
-  waiting->done = [first = std::move(waiting->done), done = std::move(done)](Result<Committed> committed) {
+  waiting->done = [first = std::move(waiting->done),
+                   done = std::move(done)](Result<Committed> committed) {
     const bool durable = committed.has_value();
     first(std::move(committed));
     done(durable);

@@ -1,8 +1,10 @@
 #pragma once
-// Objects by key and revision, in memory, durable through a Log. Lives on the loop thread; plain, without locks.
+// Objects by key and revision, in memory, durable through a Log. Lives on the loop thread; plain,
+// without locks.
 //
-// A write is checked against the newest pending version of its key and joins the open batch; readers, watchers and
-// the one who asked see it after the batch is durable. A failed batch fails with all writes built on it.
+// A write is checked against the newest pending version of its key and joins the open batch;
+// readers, watchers and the one who asked see it after the batch is durable. A failed batch fails
+// with all writes built on it.
 
 #include <deque>
 #include <functional>
@@ -26,8 +28,8 @@ struct Key {
   friend auto operator<=>(const Key&, const Key&) = default;
 };
 
-// What happened to one object. `previous` is null for a create, `object` for a delete is the last state
-// carrying the revision of the deletion.
+// What happened to one object. `previous` is null for a create, `object` for a delete is the last
+// state carrying the revision of the deletion.
 struct StoreEvent {
   enum class Type { Added, Modified, Deleted };
   Type type;
@@ -39,11 +41,12 @@ using StoreEventPtr = std::shared_ptr<const StoreEvent>;
 
 struct Write {
   Key key;
-  // The revision the writer saw: 0 means the key must not exist. Anything else must be the newest pending one.
+  // The revision the writer saw: 0 means the key must not exist. Anything else must be the newest
+  // pending one.
   Revision expected = 0;
   ObjectPtr object;  // without revision; null deletes
-  // Acknowledged and shown before it is durable (as soon as no older write waits) and batched within a second:
-  // lease renewals and event counts.
+  // Acknowledged and shown before it is durable (as soon as no older write waits) and batched
+  // within a second: lease renewals and event counts.
   bool relaxed = false;
 };
 
@@ -63,15 +66,15 @@ struct Listing {
 
 struct ListRange {
   // The initialisers let a caller name only the members it means.
-  std::string ns = {};                         // empty: all namespaces
-  std::string after_ns = {}, after_name = {};  // start behind this key (continue)
-  size_t limit = 0;                            // 0: no limit
+  std::string ns = {};                              // empty: all namespaces
+  std::string after_ns = {}, after_name = {};       // start behind this key (continue)
+  size_t limit = 0;                                 // 0: no limit
   std::function<bool(const Object&)> matches = {};  // empty: everything
 };
 
 struct StoreLimits {
-  size_t history_events = 20'000;          // per storage
-  size_t history_bytes = 16 << 20;         // of superseded objects, per storage
+  size_t history_events = 20'000;                  // per storage
+  size_t history_bytes = 16 << 20;                 // of superseded objects, per storage
   Duration history_age = std::chrono::minutes(5);  // compaction keeps at least this
 };
 
@@ -87,26 +90,30 @@ class Store {
   ~Store();
   Result<void> open();  // replays the log
 
-  // Of the newest write of any kind that readers see. After a start it is the highest revision that may have
-  // been given out before, so that it never goes back; never 0, which means "any" to clients.
+  // Of the newest write of any kind that readers see. After a start it is the highest revision that
+  // may have been given out before, so that it never goes back; never 0, which means "any" to
+  // clients.
   Revision revision() const;
 
   ObjectPtr get(const Key& key) const;          // newest durable
   ObjectPtr get_pending(const Key& key) const;  // newest, durable or not: what a verb must build on
-  // AlreadyExists when expected is 0 and the key is there, NotFound when it is not, Conflict when the revision
-  // differs; `done` gets the error in that case too. Errors carry no message: the verbs know the words. A failed
-  // commit is the log's error with its message. The key must be the object's own namespace and name.
+  // AlreadyExists when expected is 0 and the key is there, NotFound when it is not, Conflict when
+  // the revision differs; `done` gets the error in that case too. Errors carry no message: the
+  // verbs know the words. A failed commit is the log's error with its message. The key must be the
+  // object's own namespace and name.
   void write(Write write, Done done);
-  // Calls `done` once the newest pending version of the key is durable (true) or its batch failed (false); on a later turn
-  // at once when nothing of it is pending.
+  // Calls `done` once the newest pending version of the key is durable (true) or its batch failed
+  // (false); on a later turn at once when nothing of it is pending.
   void when_durable(const Key& key, std::function<void(bool)> done);
   // Several at once, one batch: each succeeds or fails alone.
-  void write_all(std::vector<Write> writes, std::function<void(std::vector<Result<Committed>>)> done);
+  void write_all(std::vector<Write> writes,
+                 std::function<void(std::vector<Result<Committed>>)> done);
 
   Listing list(std::string_view storage, const ListRange& range) const;
-  // The same as it was at `revision`; Expired when the history no longer reaches there, Timeout when it is yet
-  // to come.
-  Result<Listing> list_at(std::string_view storage, const ListRange& range, Revision revision) const;
+  // The same as it was at `revision`; Expired when the history no longer reaches there, Timeout
+  // when it is yet to come.
+  Result<Listing> list_at(std::string_view storage, const ListRange& range,
+                          Revision revision) const;
   size_t count(std::string_view storage) const;
   std::vector<std::string> storages() const;
   // Objects naming `uid` among their owners, over all storages.

@@ -1,12 +1,12 @@
 #pragma once
-// The real store and API server on a simulated loop and disk, asked as HTTP clients ask. Header-only: unit tests of apiserver/
-// and the simulations share it.
-
-#include <gtest/gtest.h>
+// The real store and API server on a simulated loop and disk, asked as HTTP clients ask.
+// Header-only: unit tests of apiserver/ and the simulations share it.
 
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "apiserver/server.h"
 #include "base/strings.h"
@@ -46,7 +46,8 @@ class SimStream : public HttpStream {
   // The events that have come since the last call.
   std::vector<Json> take_events() {
     std::vector<Json> out;
-    for (size_t end = text.find('\n', taken); end != std::string::npos; end = text.find('\n', taken)) {
+    for (size_t end = text.find('\n', taken); end != std::string::npos;
+         end = text.find('\n', taken)) {
       auto parsed = parse_json(std::string_view(text).substr(taken, end - taken));
       EXPECT_TRUE(parsed.has_value()) << text.substr(taken, end - taken);
       if (parsed) out.push_back(std::move(parsed->value));
@@ -69,8 +70,10 @@ class SimResponder : public Responder {
     answered = true;
     answer.status = response.status;
     answer.headers = response.headers;
-    for (const auto& bytes : response.body) answer.text += *bytes;
-    for (const auto slice : response.slices) answer.text += slice;
+    for (const auto& bytes : response.body)
+      answer.text += *bytes;
+    for (const auto slice : response.slices)
+      answer.text += slice;
     if (auto parsed = parse_json(answer.text)) answer.json = std::move(parsed->value);
   }
   std::shared_ptr<HttpStream> stream(int status, Headers headers) override {
@@ -92,7 +95,8 @@ class SimResponder : public Responder {
 
 class ApiHarness {
  public:
-  explicit ApiHarness(uint64_t seed = 1, SimLogFaults disk_faults = {}) : faults(disk_faults), loop(seed), disk(std::make_shared<SimDisk>()), seed_(seed) {
+  explicit ApiHarness(uint64_t seed = 1, SimLogFaults disk_faults = {})
+      : faults(disk_faults), loop(seed), disk(std::make_shared<SimDisk>()), seed_(seed) {
     start();
   }
 
@@ -112,7 +116,8 @@ class ApiHarness {
     store.reset();
   }
 
-  std::shared_ptr<SimResponder> send(const std::string& method, const std::string& target, std::string body = "", Headers headers = {}) {
+  std::shared_ptr<SimResponder> send(const std::string& method, const std::string& target,
+                                     std::string body = "", Headers headers = {}) {
     HttpRequest request;
     request.method = method;
     request.target = target;
@@ -123,13 +128,17 @@ class ApiHarness {
     api->handle(std::move(request), responder);
     return responder;
   }
-  Answer call(const std::string& method, const std::string& target, std::string body = "", Headers headers = {}) {
+  Answer call(const std::string& method, const std::string& target, std::string body = "",
+              Headers headers = {}) {
     const auto responder = send(method, target, std::move(body), std::move(headers));
-    EXPECT_TRUE(loop.run_until([&] { return responder->answered; }, std::chrono::minutes(1))) << method << " " << target << " got no answer";
+    EXPECT_TRUE(loop.run_until([&] { return responder->answered; }, std::chrono::minutes(1)))
+        << method << " " << target << " got no answer";
     return responder->answer;
   }
   Answer patch(const std::string& target, std::string body, const std::string& type = "merge") {
-    const std::string content = type == "apply" ? "application/apply-patch+yaml" : "application/" + type + (type == "json" ? "-patch+json" : "-patch+json");
+    const std::string content =
+        type == "apply" ? "application/apply-patch+yaml"
+                        : "application/" + type + (type == "json" ? "-patch+json" : "-patch+json");
     return call("PATCH", target, std::move(body), {{"Content-Type", content}});
   }
   std::shared_ptr<SimStream> watch(const std::string& target, Headers headers = {}) {
@@ -139,7 +148,8 @@ class ApiHarness {
     return responder->streamed;
   }
   void make_namespace(const std::string& name) {
-    const Answer made = call("POST", "/api/v1/namespaces", "{\"metadata\":{\"name\":\"" + name + "\"}}");
+    const Answer made =
+        call("POST", "/api/v1/namespaces", "{\"metadata\":{\"name\":\"" + name + "\"}}");
     EXPECT_EQ(made.status, 201) << made.text;
   }
 

@@ -48,10 +48,11 @@ class Compiler {
   }
 
   void add_properties(Schema& owner, const Json& source, int depth) {
-    for (const auto& [name, property] : map_at(source, {"properties"})) {
+    for (const auto& member : map_at(source, {"properties"})) {
+      const std::string_view name = member.key();
       const bool is_known = std::ranges::any_of(
-          owner.fields, [&](const Field& field) { return field.name == std::string_view(name); });
-      if (!is_known) add_field(owner, name, node(property, depth + 1));
+          owner.fields, [name](const Field& field) { return field.name == name; });
+      if (!is_known) add_field(owner, member.key(), node(member.value(), depth + 1));
     }
     for (const Json& name : list_at(source, {"required"})) {
       for (Field& field : owner.fields)

@@ -1,5 +1,6 @@
 #pragma once
-// The rules for names, labels and the metadata every object has (api-machinery 2.2), in the API's own words.
+// The rules for names, labels and the metadata every object has (api-machinery 2.2), in the API's
+// own words.
 
 #include <string>
 #include <string_view>

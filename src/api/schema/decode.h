@@ -14,8 +14,8 @@ struct DecodeFindings {
 };
 
 // Checks every value against the schema (BadRequest on a wrong type, in the words
-// `json: cannot unmarshal number into Go struct field ConfigMap.data of type string`), removes what the
-// schema does not know and notes it, drops nulls of built-in types. Quantities are checked and
+// `json: cannot unmarshal number into Go struct field ConfigMap.data of type string`), removes what
+// the schema does not know and notes it, drops nulls of built-in types. Quantities are checked and
 // canonicalised, times normalised. `type_name` is the Go-like name errors begin with (the kind).
 Result<DecodeFindings> conform(Json& tree, const Schema& schema, std::string_view type_name);
 
@@ -25,9 +25,10 @@ struct ProtobufObject {
   Json value;  // without apiVersion and kind
 };
 
-// `application/vnd.kubernetes.protobuf` bodies: the k8s\0 envelope and the message inside (api-machinery
-// appendix A). `schema_of(apiVersion, kind)` answers null for kinds it does not know (UnsupportedMediaType).
-// Never reads past the end, never recurses deeper than 100, whatever the bytes.
+// `application/vnd.kubernetes.protobuf` bodies: the k8s\0 envelope and the message inside
+// (api-machinery appendix A). `schema_of(apiVersion, kind)` answers null for kinds it does not know
+// (UnsupportedMediaType). Never reads past the end, never recurses deeper than 100, whatever the
+// bytes.
 using SchemaOf = const Schema* (*)(std::string_view api_version, std::string_view kind);
 Result<ProtobufObject> decode_protobuf(std::string_view bytes, SchemaOf schema_of);
 bool is_protobuf_envelope(std::string_view bytes);

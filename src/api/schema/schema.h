@@ -1,7 +1,7 @@
 #pragma once
 // The shape of every type, as data. Built-in types come from the tables in this folder (one line a
-// message), custom resources from their CRD; protobuf bodies, strict checks, pruning, OpenAPI, strategic
-// merge, managedFields and apply all walk the same Schema.
+// message), custom resources from their CRD; protobuf bodies, strict checks, pruning, OpenAPI,
+// strategic merge, managedFields and apply all walk the same Schema.
 
 #include <cstdint>
 #include <map>
@@ -19,36 +19,42 @@ struct Constraints;  // OpenAPI validation of custom resources: api/crd/constrai
 struct Schema;
 
 struct Field {
-  std::string name;        // as in JSON
+  std::string name;  // as in JSON
   const Schema* schema = nullptr;
-  uint16_t number = 0;     // protobuf field number; 0 for custom resources
-  bool pointer = false;    // Go pointer scalar: an encoded zero is an explicit value, not "absent"
-  bool inlined = false;    // protobuf sub-message whose members appear in the parent in JSON
-  bool required = false;   // listed in OpenAPI's `required`
-  bool always_shown = false;  // JSON shows it even when zero (no omitempty), e.g. ContainerStatus.ready
+  uint16_t number = 0;    // protobuf field number; 0 for custom resources
+  bool pointer = false;   // Go pointer scalar: an encoded zero is an explicit value, not "absent"
+  bool inlined = false;   // protobuf sub-message whose members appear in the parent in JSON
+  bool required = false;  // listed in OpenAPI's `required`
+  bool always_shown =
+      false;  // JSON shows it even when zero (no omitempty), e.g. ContainerStatus.ready
   std::string description;  // our own words, often empty
 };
 
 struct Schema {
   enum class Type {
-    String, Integer, Boolean, Number,  // scalars
-    Bytes,                             // base64 text in JSON
-    Time, MicroTime,
+    String,
+    Integer,
+    Boolean,
+    Number,  // scalars
+    Bytes,   // base64 text in JSON
+    Time,
+    MicroTime,
     Quantity,
     IntOrString,
-    Struct,    // known fields
-    Map,       // any keys, values of `items`
-    List,      // elements of `items`
-    Any,       // any JSON value (RawExtension, FieldsV1, x-kubernetes-preserve-unknown-fields without properties)
+    Struct,  // known fields
+    Map,     // any keys, values of `items`
+    List,    // elements of `items`
+    Any,     // any JSON value (RawExtension, FieldsV1, x-kubernetes-preserve-unknown-fields without
+             // properties)
   };
   enum class ListType { Atomic, Set, Map };
 
   Type type = Type::Any;
-  int bits = 64;                // of an Integer: 32 or 64
-  bool builtin = false;         // from our tables: wrong types are refused while decoding
-  std::string name;             // of a Struct: core.v1.Container; empty when anonymous
+  int bits = 64;         // of an Integer: 32 or 64
+  bool builtin = false;  // from our tables: wrong types are refused while decoding
+  std::string name;      // of a Struct: core.v1.Container; empty when anonymous
   std::string description;
-  std::vector<Field> fields;    // of a Struct, in protobuf/declaration order
+  std::vector<Field> fields;      // of a Struct, in protobuf/declaration order
   const Schema* items = nullptr;  // of Map and List
 
   // Server-side apply topology.
@@ -59,9 +65,11 @@ struct Schema {
   bool patch_merge = false;
   std::string patch_merge_key;  // empty with patch_merge: a list of scalars
   bool retain_keys = false;
-  bool patch_replace = false;   // a Struct that a patch replaces whole (PodDisruptionBudget's selector)
+  bool patch_replace =
+      false;  // a Struct that a patch replaces whole (PodDisruptionBudget's selector)
 
-  // Members of a CRD's JSON schema that are of two types. `type` is Any, `items` is JSONSchemaProps.
+  // Members of a CRD's JSON schema that are of two types. `type` is Any, `items` is
+  // JSONSchemaProps.
   enum class Union : uint8_t { None, SchemaOrBool, SchemaOrArray, SchemaOrStrings };
   Union union_of = Union::None;
 
@@ -69,10 +77,11 @@ struct Schema {
   bool preserve_unknown = false;
   bool embedded_resource = false;
   bool nullable = false;
-  Json default_value;  // null when there is none; also for absent list-map keys (ContainerPort.protocol TCP)
+  Json default_value;  // null when there is none; also for absent list-map keys
+                       // (ContainerPort.protocol TCP)
   std::shared_ptr<const Constraints> constraints;
 
-  const Field* field(std::string_view json_name) const;   // looks through inlined sub-messages
+  const Field* field(std::string_view json_name) const;  // looks through inlined sub-messages
   const Field* field_by_number(uint16_t number) const;
 
   // Filled by finish(): sorted lookups. Build the node, then call finish() once.
@@ -83,7 +92,8 @@ struct Schema {
   std::vector<const Field*> by_number_;
 };
 
-// Owns Schema nodes. Built-ins live in one catalogue for the life of the process; each CRD version owns its own.
+// Owns Schema nodes. Built-ins live in one catalogue for the life of the process; each CRD version
+// owns its own.
 class SchemaCatalogue {
  public:
   Schema* add();
@@ -99,8 +109,9 @@ class SchemaCatalogue {
 // "core.v1.Pod", "batch.v1.Job", "meta.v1.ObjectMeta": group's first label, version, kind.
 const SchemaCatalogue& builtin_schemas();
 
-// The whole-object schema of a built-in kind: ("batch/v1", "Job"), ("v1", "Pod"); null when unknown.
-// DeleteOptions, Status and the other types of meta/v1 are found under every apiVersion, as clients send them.
+// The whole-object schema of a built-in kind: ("batch/v1", "Job"), ("v1", "Pod"); null when
+// unknown. DeleteOptions, Status and the other types of meta/v1 are found under every apiVersion,
+// as clients send them.
 const Schema* builtin_schema_of(std::string_view api_version, std::string_view kind);
 
 }  // namespace yard

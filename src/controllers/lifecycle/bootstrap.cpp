@@ -7,7 +7,8 @@
 namespace yard {
 namespace {
 
-constexpr const char* kNamespaces[] = {"default", "kube-system", "kube-public", "kube-node-lease", "kubeflow"};
+constexpr const char* kNamespaces[] = {"default", "kube-system", "kube-public", "kube-node-lease",
+                                       "kubeflow"};
 constexpr const char* kServiceAddress = "10.96.0.1";
 constexpr const char* kRootCa = "kube-root-ca.crt";
 constexpr const char* kDefaultAccount = "default";
@@ -20,7 +21,9 @@ const Resource kService{"v1", "Service"};
 Json named(const Resource& resource, const std::string& ns, const std::string& name) {
   JsonObject metadata{{"name", name}};
   if (!ns.empty()) metadata["namespace"] = ns;
-  return JsonObject{{"apiVersion", resource.api_version}, {"kind", resource.kind}, {"metadata", std::move(metadata)}};
+  return JsonObject{{"apiVersion", resource.api_version},
+                    {"kind", resource.kind},
+                    {"metadata", std::move(metadata)}};
 }
 
 ClientWrite create(const Resource& resource, const std::string& ns, Json object) {
@@ -28,24 +31,29 @@ ClientWrite create(const Resource& resource, const std::string& ns, Json object)
   return ClientWrite{ClientWrite::Verb::Create, resource, ns, std::move(name), std::move(object)};
 }
 
-ClientWrite service_account(const std::string& ns) { return create(kServiceAccount, ns, named(kServiceAccount, ns, kDefaultAccount)); }
+ClientWrite service_account(const std::string& ns) {
+  return create(kServiceAccount, ns, named(kServiceAccount, ns, kDefaultAccount));
+}
 
 ClientWrite root_ca(const std::string& ns, const std::string& ca_pem) {
   Json object = named(kConfigMap, ns, kRootCa);
   object.get_object()["metadata"].get_object()["annotations"] = JsonObject{
-      {"kubernetes.io/description", "The certificate authority that clients in this namespace verify the API server with."}};
+      {"kubernetes.io/description",
+       "The certificate authority that clients in this namespace verify the API server with."}};
   object.get_object()["data"] = JsonObject{{"ca.crt", ca_pem}};
   return create(kConfigMap, ns, std::move(object));
 }
 
 ClientWrite kubernetes_service(int port) {
   Json object = named(kService, "default", "kubernetes");
-  object.get_object()["metadata"].get_object()["labels"] = JsonObject{{"component", "apiserver"}, {"provider", "kubernetes"}};
-  object.get_object()["spec"] =
-      JsonObject{{"type", "ClusterIP"},
-                 {"clusterIP", kServiceAddress},
-                 {"clusterIPs", JsonArray{kServiceAddress}},
-                 {"ports", JsonArray{JsonObject{{"name", "https"}, {"port", 443}, {"protocol", "TCP"}, {"targetPort", port}}}}};
+  object.get_object()["metadata"].get_object()["labels"] =
+      JsonObject{{"component", "apiserver"}, {"provider", "kubernetes"}};
+  object.get_object()["spec"] = JsonObject{
+      {"type", "ClusterIP"},
+      {"clusterIP", kServiceAddress},
+      {"clusterIPs", JsonArray{kServiceAddress}},
+      {"ports", JsonArray{JsonObject{
+                    {"name", "https"}, {"port", 443}, {"protocol", "TCP"}, {"targetPort", port}}}}};
   return create(kService, "default", std::move(object));
 }
 
@@ -66,7 +74,8 @@ void run_next_batch(const std::shared_ptr<Batches>& batches) {
   batches->left = batch.size();
   for (ClientWrite& write : batch) {
     batches->client.submit(std::move(write), [batches](Result<ObjectPtr> created) {
-      if (!created && created.error().reason != Reason::AlreadyExists && batches->outcome) batches->outcome = created.error();
+      if (!created && created.error().reason != Reason::AlreadyExists && batches->outcome)
+        batches->outcome = created.error();
       if (--batches->left == 0) run_next_batch(batches);
     });
   }
@@ -74,32 +83,42 @@ void run_next_batch(const std::shared_ptr<Batches>& batches) {
 
 }  // namespace
 
-void create_initial_objects(Client& client, const ClusterIdentity& identity, std::function<void(Result<void>)> done) {
+void create_initial_objects(Client& client, const ClusterIdentity& identity,
+                            std::function<void(Result<void>)> done) {
   std::vector<ClientWrite> namespaces, contents;
   for (const char* ns : kNamespaces) {
-    if (client.get(kNamespace, "", ns) == nullptr) namespaces.push_back(create(kNamespace, "", named(kNamespace, "", ns)));
-    if (client.get(kServiceAccount, ns, kDefaultAccount) == nullptr) contents.push_back(service_account(ns));
-    if (client.get(kConfigMap, ns, kRootCa) == nullptr) contents.push_back(root_ca(ns, identity.ca_pem));
+    if (client.get(kNamespace, "", ns) == nullptr)
+      namespaces.push_back(create(kNamespace, "", named(kNamespace, "", ns)));
+    if (client.get(kServiceAccount, ns, kDefaultAccount) == nullptr)
+      contents.push_back(service_account(ns));
+    if (client.get(kConfigMap, ns, kRootCa) == nullptr)
+      contents.push_back(root_ca(ns, identity.ca_pem));
   }
-  if (client.get(kService, "default", "kubernetes") == nullptr) contents.push_back(kubernetes_service(identity.port));
-  run_next_batch(std::make_shared<Batches>(Batches{client, {std::move(namespaces), std::move(contents)}, std::move(done), 0, 0, {}}));
+  if (client.get(kService, "default", "kubernetes") == nullptr)
+    contents.push_back(kubernetes_service(identity.port));
+  run_next_batch(std::make_shared<Batches>(
+      Batches{client, {std::move(namespaces), std::move(contents)}, std::move(done), 0, 0, {}}));
 }
 
-NamespaceContents::NamespaceContents(Client& client, ClusterIdentity identity) : client_(client), identity_(std::move(identity)) {
+NamespaceContents::NamespaceContents(Client& client, ClusterIdentity identity)
+    : client_(client), identity_(std::move(identity)) {
   const auto again = [this](const ObjectEvent& event) {
     const std::string_view name = event.object->name();
-    if (event.type == ObjectEvent::Type::Deleted && (name == kDefaultAccount || name == kRootCa)) ensure(event.object->ns());
+    if (event.type == ObjectEvent::Type::Deleted && (name == kDefaultAccount || name == kRootCa))
+      ensure(event.object->ns());
   };
   subscriptions_.push_back(client_.follow(kNamespace, [this](const ObjectEvent& event) {
     if (event.type == ObjectEvent::Type::Added) ensure(event.object->name());
   }));
   subscriptions_.push_back(client_.follow(kServiceAccount, again));
   subscriptions_.push_back(client_.follow(kConfigMap, again));
-  for (const ObjectPtr& ns : client_.list(kNamespace)) ensure(ns->name());
+  for (const ObjectPtr& ns : client_.list(kNamespace))
+    ensure(ns->name());
 }
 
 NamespaceContents::~NamespaceContents() {
-  for (const Client::Subscription subscription : subscriptions_) client_.unfollow(subscription);
+  for (const Client::Subscription subscription : subscriptions_)
+    client_.unfollow(subscription);
 }
 
 void NamespaceContents::ensure(std::string_view ns) {
@@ -110,8 +129,10 @@ void NamespaceContents::ensure(std::string_view ns) {
     if (created || created.error().reason == Reason::AlreadyExists) return;
     log_debug("namespace {}: its first objects were not made: {}", name, created.error().message);
   };
-  if (client_.get(kServiceAccount, ns, kDefaultAccount) == nullptr) client_.submit(service_account(name), report);
-  if (client_.get(kConfigMap, ns, kRootCa) == nullptr) client_.submit(root_ca(name, identity_.ca_pem), report);
+  if (client_.get(kServiceAccount, ns, kDefaultAccount) == nullptr)
+    client_.submit(service_account(name), report);
+  if (client_.get(kConfigMap, ns, kRootCa) == nullptr)
+    client_.submit(root_ca(name, identity_.ca_pem), report);
 }
 
 }  // namespace yard

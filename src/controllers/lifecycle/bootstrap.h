@@ -1,6 +1,6 @@
 #pragma once
-// What a cluster has from its first moment: namespaces, the kubernetes Service, and in each namespace the default
-// ServiceAccount and the CA's ConfigMap (design.md §8).
+// What a cluster has from its first moment: namespaces, the kubernetes Service, and in each
+// namespace the default ServiceAccount and the CA's ConfigMap (design.md §8).
 
 #include <functional>
 #include <string>
@@ -15,7 +15,8 @@ struct ClusterIdentity {
 };
 
 // Creates what is missing, then calls `done` (with the first error that was not AlreadyExists).
-void create_initial_objects(Client& client, const ClusterIdentity& identity, std::function<void(Result<void>)> done);
+void create_initial_objects(Client& client, const ClusterIdentity& identity,
+                            std::function<void(Result<void>)> done);
 
 // Keeps the default ServiceAccount and kube-root-ca.crt in every namespace that is not going away.
 class NamespaceContents {
