@@ -20,10 +20,12 @@ test: ## everything CI runs: build, tidy, unit, asan, tsan, end to end, fuzz
 	@tools/setup test
 	@tests/run_all
 
-bench: ## costs beside a real kube-apiserver + etcd (bench/peers/README.md)
+bench: ## costs beside a real kube-apiserver + etcd, minutes (docs/benchmarks.md); QUICK=1 is rougher
 	@tools/setup bench
 	@tools/build
-	@bench/run
+	@tools/build yard_bench
+	@bench/peers/build server || true
+	@bench/run $(if $(QUICK),--quick)
 
 lint: ## clang-format, clang-tidy and the house rules
 	@tools/setup lint

@@ -69,6 +69,11 @@ struct Subresource {
   std::vector<std::string> verbs;  // get, patch, update, create
 };
 
+// Where a custom kind keeps what autoscaling/v1 Scale shows: `.spec.replicas`.
+struct ScalePaths {
+  std::string spec_replicas, status_replicas, label_selector;
+};
+
 struct Kind {
   std::string group, version, kind, list_kind;
   std::string plural, singular;
@@ -79,6 +84,10 @@ struct Kind {
   bool custom = false;  // from a CRD: JSON and YAML only, no strategic merge, list items carry their type
   const Schema* schema = nullptr;
   std::shared_ptr<const SchemaCatalogue> owned_schemas;  // keeps a CRD's schema alive
+  std::shared_ptr<const Json> crd_schema;                // a custom kind's openAPIV3Schema as written
+  std::optional<ScalePaths> scale;                       // of a custom kind
+  bool terminating = false;         // its definition is going: no creates, but finalizers may be taken off
+  std::string deprecation_warning;  // told with every answer
 
   // Where objects live. Two kinds with one storage are two views of it (events in both groups).
   std::string storage;  // "jobs.batch", "pods": the resource as in error messages

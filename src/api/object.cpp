@@ -207,8 +207,8 @@ ObjectPtr Object::with_revision(const Object& object, Revision revision) {
   return copy;
 }
 
-Json Object::tree() const {
-  auto parsed = parse_json(body_);
+Json Object::tree(JsonMemory memory) const {
+  auto parsed = parse_json(body_, {}, std::move(memory));
   check(parsed.has_value(), "a stored object is valid JSON");
   return std::move(parsed->value);
 }

@@ -53,7 +53,7 @@ class Object {
   // with the closing brace; whoever writes it puts the opening brace first.
   std::string_view body_without_type() const { return std::string_view(body_).substr(type_prefix_); }
   std::string_view metadata() const { return text(metadata_); }  // the bytes {...} of metadata
-  Json tree() const;                                             // parsed anew
+  Json tree(JsonMemory memory = {}) const;                       // parsed anew
 
   Revision revision() const { return revision_; }
   std::string_view name() const { return text(name_); }

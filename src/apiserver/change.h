@@ -43,7 +43,7 @@ struct Change {
   Revision expected = 0;       // what it was built on; 0 is a create
   int status = 200;
   std::vector<std::string> warnings;
-  Json dry_run_tree;           // the answer of a dry run, without a revision on create
+  Json dry_run_tree;           // the answer of a dry run, without a revision on create; on the heap
   std::optional<Json> answer;  // instead of the object (a Status)
   bool is_create() const { return type == Type::Store && expected == 0; }
 };
@@ -80,7 +80,7 @@ Result<Change> plan_update_tree(const WriteContext& context, const ObjectPtr& li
 
 // The object as `kind` shows it: the stored one itself, or converted for a view (events.k8s.io, another CRD version).
 ObjectPtr as_shown(const Kind& kind, const ObjectPtr& stored);
-Json tree_as_shown(const Kind& kind, const Object& stored);
+Json tree_as_shown(const Kind& kind, const Object& stored, JsonMemory memory = {});
 // Encodes with the kind's fields and cells.
 ObjectPtr encode_object(const Kind& kind, const Json& tree);
 
@@ -90,6 +90,6 @@ struct DecodedBody {
   Json tree;
   std::vector<std::string> duplicate_fields;
 };
-Result<DecodedBody> decode_body(const RequestBody& body, std::string_view kind_name, bool custom);
+Result<DecodedBody> decode_body(const RequestBody& body, std::string_view kind_name, bool custom, JsonMemory memory = {});
 
 }  // namespace yard

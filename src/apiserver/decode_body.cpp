@@ -34,8 +34,14 @@ Error unreadable(std::string_view kind_name, std::string_view what, const Reques
 
 }  // namespace
 
-Result<DecodedBody> decode_body(const RequestBody& body, std::string_view kind_name, bool custom) {
+Result<DecodedBody> decode_body(const RequestBody& body, std::string_view kind_name, bool custom, JsonMemory memory) {
   const std::string type = media_type(body.content_type);
+  if (type.empty() || type == "application/json") {
+    auto parsed = parse_json(body.bytes, {}, std::move(memory));
+    if (!parsed) return unreadable(kind_name, parsed.error().message, body);
+    if (!parsed->value.is_object()) return unreadable(kind_name, "an object was expected", body);
+    return DecodedBody{std::move(parsed->value), std::move(parsed->duplicate_fields)};
+  }
   DecodedBody out;
   if (type == kProtobuf && !custom) {
     ProtobufObject decoded = TRY(decode_protobuf(body.bytes, builtin_schema_of));
@@ -45,12 +51,7 @@ Result<DecodedBody> decode_body(const RequestBody& body, std::string_view kind_n
     out.tree.get_object()["kind"] = decoded.kind;
     return out;
   }
-  if (type.empty() || type == "application/json") {
-    auto parsed = parse_json(body.bytes);
-    if (!parsed) return unreadable(kind_name, parsed.error().message, body);
-    out.tree = std::move(parsed->value);
-    out.duplicate_fields = std::move(parsed->duplicate_fields);
-  } else if (type == "application/yaml" || type == "application/apply-patch+yaml") {
+  if (type == "application/yaml" || type == "application/apply-patch+yaml") {
     auto documents = parse_yaml(body.bytes);
     if (!documents) return unreadable(kind_name, documents.error().message, body);
     if (documents->size() != 1) return unreadable(kind_name, "one document was expected", body);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kOrphanFinalizer = "orphan";
 constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
+constexpr std::string_view kCustomResourceCleanup = "customresourcecleanup.apiextensions.k8s.io";
 constexpr std::string_view kJobOrphanWarning =
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning";
@@ -162,6 +163,10 @@ Result<Change> plan_delete(const WriteContext& context, const ObjectPtr& live, c
   if (const Json* list = metadata.if_contains("finalizers"); list != nullptr && list->is_array()) finalizers = list->get_array();
   const JsonArray before = finalizers;
   set_policy_finalizers(kind, options, finalizers, out.warnings);
+  // A definition outlives its instances: whoever deletes them takes this off again.
+  if (kind.kind == "CustomResourceDefinition" && !live->is_being_deleted() && !contains(finalizers, kCustomResourceCleanup)) {
+    finalizers.emplace_back(kCustomResourceCleanup);
+  }
   const bool waits_for_namespace = kind.kind == "Namespace" && find_path(tree, {"spec", "finalizers"}) != nullptr &&
                                    !find_path(tree, {"spec", "finalizers"})->as_array().empty();
   int64_t grace = grace_seconds(kind, tree, options);

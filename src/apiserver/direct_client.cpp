@@ -71,6 +71,12 @@ std::vector<Resource> DirectClient::resources(bool only_namespaced) const {
   return out;
 }
 
+std::optional<Client::Served> DirectClient::served(const Resource& resource) const {
+  const KindPtr kind = kinds_()->find_kind(resource.api_version, resource.kind);
+  if (kind == nullptr) return std::nullopt;
+  return Served{kind->plural, kind->group, kind->namespaced};
+}
+
 void DirectClient::submit(ClientWrite write, std::function<void(Result<ObjectPtr>)> done) {
   const KindTablePtr kinds = kinds_();
   WriteJob job;

@@ -16,6 +16,7 @@ class DirectClient : public Client {
   std::vector<ObjectPtr> list(const Resource& resource, std::string_view ns) const override;
   std::vector<Dependent> dependents(std::string_view owner_uid) const override;
   std::vector<Resource> resources(bool only_namespaced) const override;
+  std::optional<Served> served(const Resource& resource) const override;
   void submit(ClientWrite write, std::function<void(Result<ObjectPtr>)> done) override;
   Subscription follow(const Resource& resource, std::function<void(const ObjectEvent&)> callback) override;
   void unfollow(Subscription subscription) override;

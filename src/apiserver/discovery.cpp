@@ -6,6 +6,7 @@
 
 #include "api/schema/openapi.h"
 #include "apiserver/accept.h"
+#include "apiserver/openapi_v2.h"
 #include "apiserver/representation.h"
 #include "apiserver/request.h"
 #include "apiserver/status.h"
@@ -210,7 +211,7 @@ Discovery::Document Discovery::openapi_group_version(const KindTable::GroupVersi
   return document("/openapi/v3/" + entry.group + "/" + entry.version, [&] {
     std::vector<OpenApiKind> kinds;
     for (const KindPtr& kind : entry.kinds) {
-      kinds.push_back({kind->group, kind->version, kind->kind, kind->plural, kind->namespaced, kind->custom, kind->schema});
+      kinds.push_back({kind->group, kind->version, kind->kind, kind->plural, kind->namespaced, kind->custom, kind->schema, kind->crd_schema.get()});
     }
     return openapi_document(entry.group, entry.version, kinds);
   });
@@ -221,7 +222,10 @@ std::string Discovery::openapi_index() const {
   JsonObject paths;
   for (const auto& entry : table_->group_versions()) {
     std::string identity = "4";
-    for (const KindPtr& kind : entry.kinds) identity += kind->kind + kind->plural + (kind->custom ? hex(reinterpret_cast<uintptr_t>(kind->schema)) : "");
+    for (const KindPtr& kind : entry.kinds) {
+      identity += kind->kind + kind->plural + (kind->namespaced ? "n" : "c");
+      if (kind->crd_schema != nullptr) identity += hex(hash_bytes(to_text(*kind->crd_schema)));
+    }
     const std::string path = entry.group.empty() ? "api/" + entry.version : "apis/" + entry.group + "/" + entry.version;
     paths[path] = JsonObject{{"serverRelativeURL", fmt::format("/openapi/v3/{}?hash={}", path, hex(hash_bytes(identity)))}};
   }
@@ -230,13 +234,14 @@ std::string Discovery::openapi_index() const {
 
 std::optional<HttpResponse> Discovery::openapi(const HttpRequest& request, std::string_view path) const {
   if (path == "/openapi/v2") {
-    // Protobuf Document{swagger: "2.0"}: older kubectl then uses its own types (api-machinery 1.6).
-    const bool protobuf = request.header("Accept").find("protobuf") != std::string_view::npos;
-    static const auto kMinimal = std::make_shared<const std::string>("\x0a\x03\x32\x2e\x30");
+    // A JSON body for the protobuf Accept breaks kubectl, so each form is only sent to those who ask for it.
+    if (request.header("Accept").find("protobuf") != std::string_view::npos) {
+      return document_response(document("/openapi/v2", [&] { return openapi_v2_document(*table_); }).bytes,
+                               "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+    }
     static const auto kJson = std::make_shared<const std::string>(
         "{\"swagger\":\"2.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":\"v1.34.0\"},\"paths\":{},\"definitions\":{}}\n");
-    return protobuf ? document_response(kMinimal, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf")
-                    : document_response(kJson, "application/json");
+    return document_response(kJson, "application/json");
   }
   if (path == "/openapi/v3") {
     const Document index = document("/openapi/v3", [&] { return openapi_index(); });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/exchange.h"
+#include "apiserver/scale.h"
 #include "base/strings.h"
 
 namespace yard {
@@ -55,6 +56,7 @@ void ApiServer::resource_request(const ExchangePtr& exchange, ResourcePath path)
   exchange->labels = {"", at.group, at.version, at.plural, at.subresource, scope_of(at, kind)};
   if (kind.namespaced == at.ns.empty() && !(kind.namespaced && at.name.empty())) return exchange->fail(no_such_resource_error());
   const std::string& method = exchange->request.method;
+  if (!kind.deprecation_warning.empty()) exchange->warnings.push_back(kind.deprecation_warning);
 
   if (!at.subresource.empty()) {
     const Subresource* sub = kind.subresource(at.subresource);
@@ -71,8 +73,10 @@ void ApiServer::resource_request(const ExchangePtr& exchange, ResourcePath path)
   }
   if (method == "GET") return kind.allows("get") ? read_one(exchange) : exchange->fail(method_not_allowed_error());
   const bool whole_cluster = kind.namespaced && at.ns.empty();
-  const bool allowed = (method == "POST" && !named && !whole_cluster && kind.allows("create")) ||
-                       (method == "PUT" && named && kind.allows("update")) || (method == "PATCH" && named && kind.allows("patch")) ||
+  // A kind whose definition is going refuses creates in its own words, and lets finalizers be taken off.
+  const auto allows = [&](std::string_view verb) { return kind.terminating || kind.allows(verb); };
+  const bool allowed = (method == "POST" && !named && !whole_cluster && allows("create")) ||
+                       (method == "PUT" && named && allows("update")) || (method == "PATCH" && named && allows("patch")) ||
                        (method == "DELETE" && named && kind.allows("delete")) ||
                        (method == "DELETE" && !named && !whole_cluster && kind.allows("deletecollection"));
   if (!allowed) return exchange->fail(method_not_allowed_error());
@@ -98,6 +102,7 @@ void ApiServer::read_one(const ExchangePtr& exchange) {
       const Kind& kind = *exchange->kind;
       const ObjectPtr object = store_.get(Key{kind.storage, exchange->path.ns, exchange->path.name});
       if (object == nullptr) return exchange->fail(not_found_error(kind, exchange->path.name));
+      if (exchange->path.subresource == "scale") return answer_scale(exchange, tree_as_shown(kind, *object), rendering, 200);
       exchange->finish(object_response(kind, as_shown(kind, object), rendering, 200));
     });
   });
@@ -176,13 +181,17 @@ void ApiServer::write(const ExchangePtr& exchange) {
     job.plan = [body](const WriteContext& context, const ObjectPtr&) { return plan_create(context, *body); };
   } else if (method == "PUT") {
     exchange->labels.verb = "UPDATE";
-    job.plan = [body](const WriteContext& context, const ObjectPtr& live) { return plan_update(context, live, *body); };
+    job.plan = [body](const WriteContext& context, const ObjectPtr& live) {
+      return context.subresource == "scale" ? plan_scale_update(context, live, *body) : plan_update(context, live, *body);
+    };
   } else {
     exchange->labels.verb = "PATCH";
     auto type = patch_type(*exchange->kind, body->content_type);
     if (!type) return exchange->fail(type.error());
     if (*type == PatchType::Apply) exchange->labels.verb = "APPLY";
-    job.plan = [body, type = *type](const WriteContext& context, const ObjectPtr& live) { return plan_patch(context, live, type, *body); };
+    job.plan = [body, type = *type](const WriteContext& context, const ObjectPtr& live) {
+      return context.subresource == "scale" ? plan_scale_patch(context, live, type, *body) : plan_patch(context, live, type, *body);
+    };
   }
   run_write(exchange, std::move(job), exchange->rendering(*representation));
 }
@@ -190,16 +199,20 @@ void ApiServer::write(const ExchangePtr& exchange) {
 void ApiServer::run_write(const ExchangePtr& exchange, WriteJob job, Rendering rendering) {
   const bool dry_run = job.context.options.dry_run;
   auto compute = [responder = exchange->responder](std::function<void()> task) { responder->run_on_io(std::move(task)); };
-  committer_.run_from_io(std::move(job), compute, [exchange, rendering, dry_run](Result<WriteAnswer> answer) {
+  committer_.run_from_io(std::move(job), compute, [this, exchange, rendering, dry_run](Result<WriteAnswer> answer) {
     if (!answer) return exchange->fail(answer.error());
     Change& change = answer->change;
-    exchange->warnings = std::move(change.warnings);
+    for (std::string& warning : change.warnings) exchange->warnings.push_back(std::move(warning));
     if (change.answer) {
       Rendering plain = rendering;
       plain.representation.form = Representation::Form::Object;
       return exchange->finish(tree_response(*change.answer, plain, change.status));
     }
     const Kind& kind = *exchange->kind;
+    if (exchange->path.subresource == "scale") {
+      const bool has_tree = dry_run && !change.dry_run_tree.is_null();
+      return answer_scale(exchange, has_tree ? std::move(change.dry_run_tree) : tree_as_shown(kind, *answer->object), rendering, change.status);
+    }
     if (dry_run && !change.dry_run_tree.is_null()) {
       if (rendering.representation.form == Representation::Form::Object) {
         return exchange->finish(tree_response(change.dry_run_tree, rendering, change.status));
@@ -209,6 +222,13 @@ void ApiServer::run_write(const ExchangePtr& exchange, WriteJob job, Rendering r
     check(answer->object != nullptr, "a write that was stored has its object");
     exchange->finish(object_response(kind, as_shown(kind, answer->object), rendering, change.status));
   });
+}
+
+void ApiServer::answer_scale(const ExchangePtr& exchange, const Json& object, Rendering rendering, int status) {
+  auto scale = scale_of(*exchange->kind, object);
+  if (!scale) return exchange->fail(scale.error());
+  rendering.representation.form = Representation::Form::Object;
+  exchange->finish(tree_response(*scale, rendering, status));
 }
 
 void ApiServer::delete_many(const ExchangePtr& exchange) {

@@ -70,6 +70,7 @@ class ApiServer {
   void write(const ExchangePtr& exchange);
   void delete_many(const ExchangePtr& exchange);
   void run_write(const ExchangePtr& exchange, WriteJob job, Rendering rendering);
+  void answer_scale(const ExchangePtr& exchange, const Json& object, Rendering rendering, int status);
   std::shared_ptr<const Discovery> discovery() const;
   void publish_kinds(std::vector<KindPtr> custom);
 

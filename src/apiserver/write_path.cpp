@@ -94,8 +94,8 @@ Result<void> conform_body(const WriteContext& context, Json& tree, const std::ve
   return report_findings(context, *findings, duplicates, false, warnings);
 }
 
-Result<Json> read_object(const WriteContext& context, const RequestBody& body, std::vector<std::string>& warnings) {
-  DecodedBody decoded = TRY(decode_body(body, context.kind->kind, context.kind->custom));
+Result<Json> read_object(const WriteContext& context, const RequestBody& body, JsonArena& arena, std::vector<std::string>& warnings) {
+  DecodedBody decoded = TRY(decode_body(body, context.kind->kind, context.kind->custom, arena.memory()));
   TRY(check_type(*context.kind, decoded.tree));
   TRY(conform_body(context, decoded.tree, decoded.duplicate_fields, warnings));
   return std::move(decoded.tree);
@@ -219,7 +219,7 @@ Change stored(const WriteContext& context, Json tree, const Json* live_tree, Rev
   out.warnings = std::move(warnings);
   if (context.options.dry_run) {
     if (live_tree == nullptr) metadata_of(tree).erase("resourceVersion");
-    out.dry_run_tree = std::move(tree);
+    out.dry_run_tree = on_heap(tree);
     return out;
   }
   if (context.kind->to_stored) context.kind->to_stored(tree);
@@ -308,11 +308,11 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
   FieldErrors errors = validate_metadata_update(next, live_tree);
   if (context.subresource == "status") {
     if (kind.validate_status_update) std::ranges::move(kind.validate_status_update(next, live_tree), std::back_inserter(errors));
-    // The schema of a custom resource covers its status too.
-    if (kind.custom && kind.validate) std::ranges::move(kind.validate(next), std::back_inserter(errors));
-  } else if (context.subresource.empty()) {
+  } else if (context.subresource.empty() || context.subresource == "scale") {
     if (kind.validate_update) std::ranges::move(kind.validate_update(next, live_tree), std::back_inserter(errors));
-    else if (kind.validate) std::ranges::move(kind.validate(next), std::back_inserter(errors));
+    // What changed must be right as well as allowed to change. Custom kinds judge both at once, since they ratchet.
+    const bool judged = kind.validate_update && (kind.custom || !errors.empty() || same_content(next, live_tree, true));
+    if (kind.validate && !judged) std::ranges::move(kind.validate(next), std::back_inserter(errors));
   }
   if (!errors.empty()) return invalid_object(kind.group, kind.kind, context.name, errors);
   if (context.subresource.empty()) add_object_warnings(kind, next, warnings);
@@ -322,7 +322,7 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
     out.type = Change::Type::Delete;
     out.expected = live.revision();
     out.warnings = std::move(warnings);
-    out.answer = std::move(next);
+    out.answer = on_heap(next);  // `next` may live in the verb's arena
     return out;
   }
   if (equal(next, live_tree)) {
@@ -396,8 +396,8 @@ Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live, c
 
 }  // namespace
 
-Json tree_as_shown(const Kind& kind, const Object& stored_object) {
-  Json tree = stored_object.tree();
+Json tree_as_shown(const Kind& kind, const Object& stored_object, JsonMemory memory) {
+  Json tree = stored_object.tree(std::move(memory));
   if (kind.from_stored) kind.from_stored(tree);
   return tree;
 }
@@ -421,8 +421,9 @@ Result<void> check_namespace_accepts(const WriteContext& context, std::string_vi
 }
 
 Result<Change> plan_create(const WriteContext& context, const RequestBody& body) {
+  JsonArena arena;
   std::vector<std::string> warnings;
-  Json tree = TRY(read_object(context, body, warnings));
+  Json tree = TRY(read_object(context, body, arena, warnings));
   const std::string_view name = text_at(tree, {"metadata", "name"});
   if (!context.name.empty() && name != context.name) {
     return error(Reason::BadRequest, fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, context.name));
@@ -435,18 +436,20 @@ Result<Change> plan_create_tree(const WriteContext& context, Json tree) {
 }
 
 Result<Change> plan_update(const WriteContext& context, const ObjectPtr& live, const RequestBody& body) {
+  JsonArena arena;
   std::vector<std::string> warnings;
-  Json tree = TRY(read_object(context, body, warnings));
+  Json tree = TRY(read_object(context, body, arena, warnings));
   if (live == nullptr) {
     if (!context.kind->creates_on_update || !context.subresource.empty()) return not_found_error(*context.kind, context.name);
     return create_from(context, std::move(tree), std::move(warnings), false);
   }
-  return update_from(context, *live, tree_as_shown(*context.kind, *live), std::move(tree), std::move(warnings), false, false);
+  return update_from(context, *live, tree_as_shown(*context.kind, *live, arena.memory()), std::move(tree), std::move(warnings), false, false);
 }
 
 Result<Change> plan_update_tree(const WriteContext& context, const ObjectPtr& live, Json tree) {
   if (live == nullptr) return not_found_error(*context.kind, context.name);
-  return update_from(context, *live, tree_as_shown(*context.kind, *live), std::move(tree), {}, false, false);
+  JsonArena arena;
+  return update_from(context, *live, tree_as_shown(*context.kind, *live, arena.memory()), std::move(tree), {}, false, false);
 }
 
 Result<Change> plan_patch(const WriteContext& context, const ObjectPtr& live, PatchType type, const RequestBody& body) {
@@ -456,10 +459,11 @@ Result<Change> plan_patch(const WriteContext& context, const ObjectPtr& live, Pa
     return invalid_object("meta.k8s.io", "PatchOptions", "", {forbidden(FieldPath("force"), "may not be specified for non-apply patch")});
   }
   if (live == nullptr) return not_found_error(kind, context.name);
-  auto patch = parse_json(body.bytes);
+  JsonArena arena;
+  auto patch = parse_json(body.bytes, {}, arena.memory());
   if (!patch) return error(Reason::BadRequest, "error decoding patch: " + patch.error().message);
-  const Json live_tree = tree_as_shown(kind, *live);
-  Json next = live_tree;
+  const Json live_tree = tree_as_shown(kind, *live, arena.memory());
+  Json next(live_tree, arena.memory());
   switch (type) {
     case PatchType::JsonPatch: TRY(apply_json_patch(next, patch->value)); break;
     case PatchType::MergePatch: TRY(apply_merge_patch(next, patch->value)); break;

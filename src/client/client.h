@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,8 +52,15 @@ class Client {
   virtual std::vector<Dependent> dependents(std::string_view owner_uid) const = 0;
   // Every kind that can be listed; `namespaced` ones only when asked.
   virtual std::vector<Resource> resources(bool only_namespaced) const = 0;
+  // How a kind is served; nothing when it is not (a CRD that went, a version no longer spoken).
+  struct Served {
+    std::string plural, group;  // jobs, batch
+    bool namespaced = true;
+  };
+  virtual std::optional<Served> served(const Resource& resource) const = 0;
 
-  // `done` is called on the loop, never before this returns. The object as stored, null after a removal.
+  // `done` is called on the loop, never before this returns, and only once reads show the write (or something newer).
+  // The object as stored, null after a removal.
   virtual void submit(ClientWrite write, std::function<void(Result<ObjectPtr>)> done) = 0;
 
   // Changes of one kind (or of all, with an empty resource), after what get and list show now.

@@ -18,10 +18,10 @@ void log_refusal(const Result<ObjectPtr>& written) {
 
 }  // namespace
 
-EventRecorder::EventRecorder(Client& client, Loop& loop, std::string component, std::string host)
+PodEventRecorder::PodEventRecorder(Client& client, Loop& loop, std::string component, std::string host)
     : client_(client), loop_(loop), component_(std::move(component)), host_(std::move(host)) {}
 
-void EventRecorder::record(const Json& about, const EventText& text) {
+void PodEventRecorder::record(const Json& about, const EventText& text) {
   const Time now = loop_.now();
   const std::string_view uid = text_at(about, {"metadata", "uid"}), ns = text_at(about, {"metadata", "namespace"}, "default");
   const std::string message = text.message.substr(0, kMostMessage);

@@ -15,9 +15,9 @@ struct EventText {
   std::string field_path;
 };
 
-class EventRecorder {
+class PodEventRecorder {
  public:
-  EventRecorder(Client& client, Loop& loop, std::string component, std::string host);
+  PodEventRecorder(Client& client, Loop& loop, std::string component, std::string host);
   // `about` is the tree of the object the event is about.
   void record(const Json& about, const EventText& text);
 

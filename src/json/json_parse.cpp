@@ -186,10 +186,10 @@ class ThreadParser {
 
   explicit ThreadParser(const JsonLimits& limits) : parser_(options_for(limits)) {}
 
-  Result<ParsedJson> parse(std::string_view text, const JsonLimits& limits) {
+  Result<ParsedJson> parse(std::string_view text, const JsonLimits& limits, JsonMemory memory) {
     TreeHandler& handler = parser_.handler();
     parser_.reset();
-    handler.stack.reset({});
+    handler.stack.reset(std::move(memory));
     handler.key_count = 0;
     bj::error_code problem;
     size_t consumed = parser_.write_some(false, text.data(), text.size(), problem);
@@ -198,8 +198,9 @@ class ThreadParser {
       handler.stack.reset({});
       return json_error(text, consumed, problem, limits.max_depth);
     }
-    ParsedJson parsed;
-    parsed.value = handler.stack.release();
+    // Constructed, not assigned: an assignment would copy the tree out of its memory.
+    ParsedJson parsed{handler.stack.release(), {}};
+    handler.stack.reset({});
     if (count_keys(parsed.value) != handler.key_count) {
       parsed.duplicate_fields = duplicate_fields(text, limits);
     }
@@ -212,12 +213,39 @@ class ThreadParser {
 
 }  // namespace
 
-Result<ParsedJson> parse_json(std::string_view text, const JsonLimits& limits) {
+namespace {
+
+constexpr size_t kArenaBytes = 64 * 1024;
+struct ArenaBuffer {
+  std::unique_ptr<unsigned char[]> bytes;
+  bool taken = false;
+};
+thread_local ArenaBuffer arena_buffer;
+
+// The thread's buffer, unless an arena further up the stack has it.
+bool take_arena_buffer() {
+  if (arena_buffer.taken) return false;
+  if (arena_buffer.bytes == nullptr) arena_buffer.bytes.reset(new unsigned char[kArenaBytes]);
+  arena_buffer.taken = true;
+  return true;
+}
+
+}  // namespace
+
+JsonArena::JsonArena()
+    : owns_buffer_(take_arena_buffer()),
+      resource_(owns_buffer_ ? arena_buffer.bytes.get() : nullptr, owns_buffer_ ? kArenaBytes : 0) {}
+
+JsonArena::~JsonArena() {
+  if (owns_buffer_) arena_buffer.taken = false;
+}
+
+Result<ParsedJson> parse_json(std::string_view text, const JsonLimits& limits, JsonMemory memory) {
   if (text.size() > ThreadParser::kLargeText || limits.max_depth != JsonLimits{}.max_depth) {
-    return ThreadParser(limits).parse(text, limits);
+    return ThreadParser(limits).parse(text, limits, std::move(memory));
   }
   thread_local ThreadParser parser(JsonLimits{});
-  return parser.parse(text, limits);
+  return parser.parse(text, limits, std::move(memory));
 }
 
 }  // namespace yard

@@ -15,10 +15,14 @@ struct YamlDocument {
   int line = 1;  // where the document begins in the text, for messages
 };
 
+// A key written twice: noted in ParsedJson, as the server's fieldValidation wants it, or an error at its place.
+enum class DuplicateKeys { Noted, Refused };
+
 // All documents of a stream; empty ones (between two ---) are left out. Errors are BadRequest and read
 // `line 3, column 7: ...`, followed by the line itself and a caret under the place. Anchors cannot
 // blow up: the expanded size is bounded.
-Result<std::vector<YamlDocument>> parse_yaml(std::string_view text, const JsonLimits& limits = {});
+Result<std::vector<YamlDocument>> parse_yaml(std::string_view text, const JsonLimits& limits = {},
+                                             DuplicateKeys duplicates = DuplicateKeys::Noted);
 
 std::string to_yaml(const Json& value);  // block style, as `-o yaml`: keys sorted, strings quoted only where needed
 

@@ -165,7 +165,8 @@ Size size_of(const Json& value) {
 
 class Reader {
  public:
-  Reader(std::string_view text, const JsonLimits& limits) : text_(text), limits_(limits) {
+  Reader(std::string_view text, const JsonLimits& limits, DuplicateKeys duplicates)
+      : text_(text), limits_(limits), refuses_duplicates_(duplicates == DuplicateKeys::Refused) {
     check(yaml_parser_initialize(&parser_) != 0, "libyaml has memory");
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
@@ -285,6 +286,9 @@ class Reader {
       if (!path_.empty()) path_ += '.';
       path_ += key;
       bool is_new = merged.erase(key) > 0 || !object.contains(key);
+      if (!is_new && refuses_duplicates_) {
+        return failure(key_event, fmt::format("the key {} is written twice", quoted(key)));
+      }
       if (!is_new) note_duplicate();
       Event value_event = TRY(next_event());
       Json value = TRY(read_node(value_event, depth + 1));
@@ -398,6 +402,7 @@ class Reader {
 
   std::string_view text_;
   const JsonLimits& limits_;
+  bool refuses_duplicates_;
   yaml_parser_t parser_;
   std::map<std::string, Anchor> anchors_;
   size_t copied_nodes_ = 0;
@@ -408,18 +413,21 @@ class Reader {
 
 }  // namespace
 
-Result<std::vector<YamlDocument>> parse_yaml(std::string_view text, const JsonLimits& limits) {
+Result<std::vector<YamlDocument>> parse_yaml(std::string_view text, const JsonLimits& limits,
+                                             DuplicateKeys duplicates) {
   // JSON first, as kubectl does: YAML's scanner refuses some of it (surrogate pairs, tabs).
   size_t start = std::min(text.find_first_not_of(" \t\r\n"), text.size());
   if (text.substr(start, 1) == "{") {
-    if (Result<ParsedJson> parsed = parse_json(text, limits)) {
+    Result<ParsedJson> parsed = parse_json(text, limits);
+    // Refused duplicates are left to the reader below, which knows their place.
+    if (parsed && (duplicates == DuplicateKeys::Noted || parsed->duplicate_fields.empty())) {
       int line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + start, '\n'));
       std::vector<YamlDocument> documents;
       documents.push_back({std::move(*parsed), line});
       return documents;
     }
   }
-  return Reader(text, limits).read_stream();
+  return Reader(text, limits, duplicates).read_stream();
 }
 
 }  // namespace yard

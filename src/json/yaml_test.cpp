@@ -415,6 +415,18 @@ class RandomTree {
   Random random_;
 };
 
+TEST(Yaml, RefusesDuplicateKeysWhereAsked) {
+  Result<std::vector<YamlDocument>> refused =
+      parse_yaml("a: 1\nb: {x: 1, x: 2}\n", {}, DuplicateKeys::Refused);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message,
+            "line 2, column 11: the key \"x\" is written twice\nb: {x: 1, x: 2}\n          ^");
+  Result<std::vector<YamlDocument>> json =
+      parse_yaml("{\"a\": 1,\n \"a\": 2}", {}, DuplicateKeys::Refused);
+  ASSERT_FALSE(json.has_value());
+  EXPECT_TRUE(json.error().message.starts_with("line 2, column 2: ")) << json.error().message;
+}
+
 TEST(Yaml, ReadsBackWhatItWrote) {
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     JsonObject wrapped;

@@ -8,15 +8,21 @@
 #include <functional>
 #include <string>
 
+#include "cli/terminal.h"
 #include "main/state_folder.h"
 
 namespace yard {
 
-// Exit codes scripts may rely on.
-enum ExitCode { kOk = 0, kFailed = 1, kUsage = 2, kNotFound = 5, kUnreachable = 6 };
+inline constexpr const char* kVersionText = "trainyard 0.1.0 (speaks Kubernetes v1.34)";
+
+// The headings of the top-level help, in the order of their first command.
+inline constexpr const char* kServerCommands = "The control plane";
+inline constexpr const char* kObjectCommands = "Objects";
+inline constexpr const char* kOtherCommands = "Other";
 
 struct Program {
-  CLI::App app{"Trainyard runs training jobs written for Kubernetes on this machine: one binary, no cluster.", "trainyard"};
+  CLI::App app{"Trainyard runs training jobs written for Kubernetes on this machine: one binary, no cluster.",
+               "trainyard"};
   std::string state;          // --state, before or after the subcommand
   std::function<int()> run;   // what the chosen subcommand does
 
@@ -33,11 +39,17 @@ void add_restart(Program& program);
 void add_status(Program& program);
 void add_kubeconfig(Program& program);
 void add_version(Program& program);
+void add_info(Program& program);
+void add_get(Program& program);
+void add_describe(Program& program);
+void add_apply(Program& program);
+void add_delete(Program& program);
+void add_completion(Program& program);
 
 // Shared by up, down and restart.
 struct StartOptions {
-  std::string address = "127.0.0.1";
-  int port = 0;
+  std::string address;  // empty: the config file's, else 127.0.0.1
+  int port = -1;        // below 0: the config file's, else the one kept, else a free one
 };
 int start_server(const StateFolder& folder, const StartOptions& options);
 int stop_server(const StateFolder& folder);

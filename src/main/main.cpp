@@ -23,18 +23,28 @@ int main_program(int count, char** arguments) {
   Program program;
   program.app.require_subcommand(1);
   program.app.add_option("--state", program.state, "the state folder (default: $TRAINYARD_STATE, else ~/.local/state/trainyard)");
+  program.app.set_version_flag("--version", kVersionText);
   program.app.footer(
       "\nFirst steps:\n"
       "  trainyard up                       start the control plane\n"
       "  export KUBECONFIG=$(trainyard kubeconfig --path)\n"
-      "  kubectl apply -f job.yaml          any Kubernetes client works\n"
-      "  trainyard down                     stop it; what is stored stays\n");
+      "  kubectl apply -f job.yaml          any Kubernetes client works; so does `trainyard apply`\n"
+      "  trainyard get jobs -w              watch it\n"
+      "  trainyard down                     stop it; what is stored stays\n"
+      "\n`trainyard COMMAND --help` shows a command's flags with examples.\n"
+      "Exit codes: 0 fine, 1 error, 2 usage, 5 not found, 6 server unreachable.\n");
   add_up(program);
   add_down(program);
   add_restart(program);
   add_status(program);
   add_kubeconfig(program);
+  add_info(program);
   add_serve(program);
+  add_apply(program);
+  add_get(program);
+  add_describe(program);
+  add_delete(program);
+  add_completion(program);
   add_version(program);
   try {
     program.app.parse(count, arguments);

@@ -9,11 +9,21 @@
 #include <filesystem>
 #include <memory>
 
+#include "apiserver/custom_resources.h"
 #include "apiserver/direct_client.h"
 #include "apiserver/server.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "controllers/batch/cron_controller.h"
+#include "controllers/batch/job_controller.h"
+#include "controllers/batch/pod_gc.h"
+#include "controllers/batch/ttl.h"
 #include "controllers/lifecycle/bootstrap.h"
+#include "controllers/lifecycle/definitions.h"
+#include "controllers/lifecycle/event_expiry.h"
+#include "controllers/lifecycle/garbage_collector.h"
+#include "controllers/lifecycle/namespaces.h"
+#include "main/config.h"
 #include "main/credentials.h"
 #include "net/loop.h"
 #include "net/server.h"
@@ -71,11 +81,32 @@ std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Sta
       loop.tasks, loop.slow_tasks, loop.queued, http.connections, http.refused, http.bytes_in, http.bytes_out);
 }
 
+// Everything that acts on its own. They begin once the first objects are there.
+struct Controllers {
+  Controllers(Loop& loop, Client& client, const ClusterIdentity& identity)
+      : contents(client, identity), garbage_collector(loop, client), namespaces(loop, client), event_expiry(loop, client), definitions(client, loop), jobs(loop, client), cron_jobs(loop, client), ttl(loop, client), pod_gc(loop, client) {}
+  NamespaceContents contents;
+  GarbageCollector garbage_collector;
+  NamespaceTermination namespaces;
+  EventExpiry event_expiry;
+  Definitions definitions;
+  JobController jobs;
+  CronController cron_jobs;
+  JobTtl ttl;
+  PodGc pod_gc;
+};
+
 }  // namespace
 
-int serve(StateFolder folder, const ServeOptions& options) {
+int serve(StateFolder folder, const ServeOptions& given) {
   signal(SIGPIPE, SIG_IGN);
+  ServeOptions options = given;
   if (auto made = folder.make(); !made) return fail(options, made.error());
+  const auto config = read_config(folder);
+  if (!config) return fail(options, config.error());
+  if (options.address.empty()) options.address = config->address.value_or("127.0.0.1");
+  if (options.port < 0) options.port = config->port.value_or(0);
+  if (config->log_level) set_log_level(*config->log_level);
   auto locked = folder.take_lock();
   if (!locked) return fail(options, locked.error());
   if (!*locked) {
@@ -109,7 +140,8 @@ int serve(StateFolder folder, const ServeOptions& options) {
 
   DirectClient client(store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
-  std::unique_ptr<NamespaceContents> contents;
+  CustomResources custom_resources(*loop, store, api);
+  std::unique_ptr<Controllers> controllers;
   const std::string state = std::filesystem::absolute(folder.path()).lexically_normal().string();
   auto shim = install_shim(state);
   if (!shim) return fail(options, shim.error());
@@ -129,7 +161,7 @@ int serve(StateFolder folder, const ServeOptions& options) {
         loop->stop();
         return;
       }
-      contents = std::make_unique<NamespaceContents>(client, identity);
+      controllers = std::make_unique<Controllers>(*loop, client, identity);
       scheduler = std::make_unique<Scheduler>(client, *loop);
       agent = std::make_unique<Agent>(client, *loop, runtime, node, read_machine(state));
       agent->start();
@@ -146,7 +178,7 @@ int serve(StateFolder folder, const ServeOptions& options) {
   http->stop();
   agent.reset();  // pods run on
   scheduler.reset();
-  contents.reset();
+  controllers.reset();
   folder.remove(kPidFile);
   folder.remove("api.sock");
   log_info("stopped");

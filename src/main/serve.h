@@ -7,8 +7,8 @@
 namespace yard {
 
 struct ServeOptions {
-  std::string address = "127.0.0.1";
-  int port = 0;       // 0: the one kept from last time, else a free one
+  std::string address;  // empty: the config file's, else 127.0.0.1
+  int port = -1;        // below 0: the config file's; 0: the one kept from last time, else a free one
   int ready_fd = -1;  // told when the server answers, or why it cannot
   NodeOptions node;   // this machine as a node
 };

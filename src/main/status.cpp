@@ -1,4 +1,4 @@
-// status, kubeconfig and version: what one asks a control plane about itself.
+// status and version: what one asks first.
 
 #include <fmt/format.h>
 
@@ -32,6 +32,7 @@ int show_status(const StateFolder& folder) {
 
 void add_status(Program& program) {
   CLI::App* command = program.add("status", "Say whether the control plane is up, and where (exit code 6 when it is not).", "  trainyard status\n");
+  command->group(kServerCommands);
   command->callback([&program] {
     program.run = [&program] {
       auto folder = program.folder();
@@ -40,28 +41,12 @@ void add_status(Program& program) {
   });
 }
 
-void add_kubeconfig(Program& program) {
-  auto path_only = std::make_shared<bool>(false);
-  CLI::App* command = program.add("kubeconfig", "Print the administrator's kubeconfig.",
-                                  "  export KUBECONFIG=$(trainyard kubeconfig --path)\n  trainyard kubeconfig > my.kubeconfig\n");
-  command->add_flag("--path", *path_only, "print where it is instead");
-  command->callback([&program, path_only] {
-    program.run = [&program, path_only] {
-      auto folder = program.folder();
-      if (!folder) return print_error(folder.error().message);
-      const auto content = folder->read("kubeconfig");
-      if (!content) return print_error(fmt::format("there is no kubeconfig in {} yet; `trainyard up` makes it", folder->path()));
-      std::printf("%s", *path_only ? (folder->kubeconfig() + "\n").c_str() : content->c_str());
-      return static_cast<int>(kOk);
-    };
-  });
-}
-
 void add_version(Program& program) {
   CLI::App* command = program.add("version", "Print the version.", "");
+  command->group(kOtherCommands);
   command->callback([&program] {
     program.run = [] {
-      std::printf("trainyard 0.1.0 (speaks Kubernetes v1.34)\n");
+      std::printf("%s\n", kVersionText);
       return static_cast<int>(kOk);
     };
   });

@@ -11,9 +11,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "base/strings.h"
 #include "main/commands.h"
+#include "main/config.h"
 #include "main/serve.h"
 #include "node/end_pods.h"
 
@@ -35,9 +37,12 @@ constexpr int kPodGraceMs = 10'000;
     dup2(log, STDERR_FILENO);
   }
   const std::string port = std::to_string(options.port), ready = std::to_string(ready_fd);
-  const char* arguments[] = {"trainyard", "serve", "--state", folder.path().c_str(), "--address", options.address.c_str(),
-                             "--port", port.c_str(), "--ready-fd", ready.c_str(), nullptr};
-  execv("/proc/self/exe", const_cast<char**>(arguments));
+  // What was not given is left to the config file.
+  std::vector<const char*> arguments{"trainyard", "serve", "--state", folder.path().c_str(), "--ready-fd", ready.c_str()};
+  if (!options.address.empty()) arguments.insert(arguments.end(), {"--address", options.address.c_str()});
+  if (options.port >= 0) arguments.insert(arguments.end(), {"--port", port.c_str()});
+  arguments.push_back(nullptr);
+  execv("/proc/self/exe", const_cast<char**>(arguments.data()));
   _exit(127);
 }
 
@@ -73,7 +78,7 @@ bool wait_for_end(int pid, int timeout_ms) {
 
 void add_listen_flags(CLI::App* command, const std::shared_ptr<StartOptions>& options) {
   command->add_option("--port", options->port, "the HTTPS port (0: a free one, kept over restarts)")->check(CLI::Range(0, 65535));
-  command->add_option("--address", options->address, "the address to listen on")->capture_default_str();
+  command->add_option("--address", options->address, "the address to listen on (default: 127.0.0.1)");
 }
 
 }  // namespace
@@ -81,7 +86,7 @@ void add_listen_flags(CLI::App* command, const std::shared_ptr<StartOptions>& op
 int start_server(const StateFolder& folder, const StartOptions& options) {
   if (const int pid = folder.running_pid(); pid != 0) {
     const std::string running = fmt::format("the control plane is already up (pid {}, state folder {})", pid, folder.path());
-    if (options.port == 0) {
+    if (options.port <= 0) {
       std::printf("%s\n", running.c_str());
       return kOk;
     }
@@ -93,6 +98,8 @@ int start_server(const StateFolder& folder, const StartOptions& options) {
     return print_error(running + " on another port; `trainyard restart --port " + std::to_string(options.port) + "` moves it");
   }
   if (auto made = folder.make(); !made) return print_error(made.error().message);
+  // The server reads it too; here its errors keep their line and caret, which do not fit the one line below.
+  if (auto config = read_config(folder); !config) return print_error(config.error().message);
   int ready[2];
   if (pipe(ready) != 0) return print_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
   fcntl(ready[0], F_SETFD, FD_CLOEXEC);
@@ -130,6 +137,7 @@ void add_up(Program& program) {
   auto options = std::make_shared<StartOptions>();
   CLI::App* command = program.add("up", "Start the control plane in the background.",
                                   "  trainyard up\n  trainyard up --port 6443 --state ./state\n");
+  command->group(kServerCommands);
   add_listen_flags(command, options);
   command->callback([&program, options] {
     program.run = [&program, options] {
@@ -142,6 +150,7 @@ void add_up(Program& program) {
 void add_down(Program& program) {
   auto keep_pods = std::make_shared<bool>(false);
   CLI::App* command = program.add("down", "End the pods and stop the control plane; what is stored stays.", "  trainyard down\n  trainyard down --keep-pods\n");
+  command->group(kServerCommands);
   command->add_flag("--keep-pods", *keep_pods, "leave pods running; the next `up` takes them over");
   command->callback([&program, keep_pods] {
     program.run = [&program, keep_pods]() -> int {
@@ -161,6 +170,7 @@ void add_down(Program& program) {
 void add_restart(Program& program) {
   auto options = std::make_shared<StartOptions>();
   CLI::App* command = program.add("restart", "Stop the control plane and start it again, for an upgrade or another port.", "  trainyard restart\n");
+  command->group(kServerCommands);
   add_listen_flags(command, options);
   command->callback([&program, options] {
     program.run = [&program, options] {
@@ -176,8 +186,9 @@ void add_serve(Program& program) {
   auto options = std::make_shared<ServeOptions>();
   CLI::App* command = program.add("serve", "Run the control plane in the foreground (what `up` starts in the background).",
                                   "  trainyard serve --state ./state\n");
+  command->group(kServerCommands);
   command->add_option("--port", options->port, "the HTTPS port (0: a free one, kept over restarts)")->check(CLI::Range(0, 65535));
-  command->add_option("--address", options->address, "the address to listen on")->capture_default_str();
+  command->add_option("--address", options->address, "the address to listen on (default: 127.0.0.1)");
   command->add_option("--ready-fd", options->ready_fd, "a descriptor to say on that the server answers")->group("");
   command->callback([&program, options] {
     program.run = [&program, options] {

@@ -67,7 +67,7 @@ class Agent {
   PodRuntime& runtime_;
   NodeOptions options_;
   MachineFacts machine_;
-  EventRecorder events_;
+  PodEventRecorder events_;
   std::map<std::string, Pod, std::less<>> pods_;
   std::set<std::string> addresses_;
   uint32_t next_address_ = 0;

@@ -1,12 +1,15 @@
 """Our own command line: what it prints, and the exit codes scripts rely on."""
 import json
 import os
+import shutil
 import socket
 import stat
+import subprocess
 
 import pytest
 import yaml
 
+from harness import BINARY, Stream
 from objects import config_map, job
 
 OK, ERROR, USAGE, NOT_FOUND, UNREACHABLE = 0, 1, 2, 5, 6
@@ -68,6 +71,178 @@ def test_apply_get_describe_delete(yard_command, namespace):
 def test_yaml_errors_point_at_the_place(yard_command):
     run = yard_command("apply", "-f", "-", stdin="kind: ConfigMap\nmetadata: {name: a, name: b}\n", expect=ERROR)
     assert "line 2" in run.err and "^" in run.err
+
+
+def test_every_document_is_tried(yard_command, namespace):
+    body = ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: first}\n---\nkind: [\n---\n"
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad}\n---\n"
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: last}\n")
+    run = yard_command("apply", "-n", namespace, "-f", "-", stdin=body, expect=ERROR)
+    assert run.out == "configmap/first created\nconfigmap/last created\n"
+    assert "document 2: line 6, column 1" in run.err and "document 3, line 7: Error from server (Invalid)" in run.err
+
+
+def test_apply_says_what_it_did(yard_command, namespace, tmp_path):
+    folder = tmp_path / "manifests"
+    (folder / "more").mkdir(parents=True)
+    (folder / "a.yaml").write_text(yaml.safe_dump(config_map("a")))
+    (folder / "more" / "b.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [config_map("b")]}))
+    apply = ["apply", "-n", namespace, "-f", str(folder)]
+    assert yard_command(*apply, "--dry-run").out == "configmap/a created (dry run)\n"
+    assert yard_command(*apply).out == "configmap/a created\n"
+    assert yard_command(*apply, "-R").out == "configmap/a unchanged\nconfigmap/b created\n"
+    (folder / "a.yaml").write_text(yaml.safe_dump(config_map("a", data={"key": "other"})))
+    assert yard_command(*apply, "--dry-run").out == "configmap/a configured (dry run)\n"
+    assert yard_command(*apply).out == "configmap/a configured\n"
+
+
+def test_apply_conflicts(yard, yard_command, namespace):
+    yard.create(f"/api/v1/namespaces/{namespace}/configmaps?fieldManager=someone", config_map("shared"))
+    body = yaml.safe_dump(config_map("shared", data={"key": "mine"}))
+    run = yard_command("apply", "-n", namespace, "-f", "-", stdin=body, expect=ERROR)
+    assert "someone" in run.err and "--force-conflicts" in run.err
+    run = yard_command("apply", "-n", namespace, "-f", "-", "--force-conflicts", stdin=body)
+    assert run.out == "configmap/shared configured\n"
+
+
+@pytest.mark.parametrize("words", [["cm"], ["configmaps"], ["ConfigMap"], ["cm", "one"], ["configmap/one"], ["cm,jobs"]])
+def test_words_for_types(yard_command, namespace, words):
+    yard_command("apply", "-n", namespace, "-f", "-", stdin=yaml.safe_dump(config_map("one")))
+    assert "one" in yard_command("get", *words, "-n", namespace).out
+
+
+def test_get_selects(yard_command, namespace):
+    labelled = config_map("with")
+    labelled["metadata"]["labels"] = {"tier": "gold"}
+    yard_command("apply", "-n", namespace, "-f", "-", stdin=yaml.safe_dump_all([labelled, config_map("without")]))
+    for flags in (["-l", "tier=gold"], ["--field-selector", "metadata.name=with"]):
+        assert yard_command("get", "cm", "-n", namespace, *flags, "-o", "name").out == "configmap/with\n"
+    run = yard_command("get", "jobs", "-n", namespace)
+    assert run.out == "" and run.err == f"No resources found in {namespace} namespace.\n"
+    assert namespace in yard_command("get", "cm", "-A", "-l", "tier=gold").rows[1][0]
+
+
+def test_get_watches(yard, yard_command, namespace):
+    environment = {**os.environ, "TRAINYARD_STATE": yard.state}
+    with Stream([BINARY, "get", "cm", "-n", namespace, "-w"], environment) as stream:
+        assert stream.line().split() == ["NAME", "DATA", "AGE"]
+        while stream.line().split()[0] != "kube-root-ca.crt":
+            pass
+        yard_command("apply", "-n", namespace, "-f", "-", stdin=yaml.safe_dump(config_map("later")))
+        assert stream.line().split()[0] == "later"
+
+
+def test_describe_shows_events(yard, yard_command, namespace):
+    made = yard.create(f"/api/v1/namespaces/{namespace}/configmaps", config_map("it"))
+    yard.create(f"/api/v1/namespaces/{namespace}/events", {
+        "metadata": {"name": "it.1"}, "type": "Warning", "reason": "Odd", "message": "something was odd",
+        "involvedObject": {"kind": "ConfigMap", "name": "it", "namespace": namespace, "uid": made["metadata"]["uid"]},
+        "firstTimestamp": "2026-01-01T00:00:00Z", "lastTimestamp": "2026-01-01T00:00:00Z", "count": 1})
+    out = yard_command("describe", "cm/it", "-n", namespace).out
+    assert out.startswith("Name:         it\n") and "Data:\n  key: value\n" in out
+    assert "something was odd" in out.split("Events:")[1]
+
+
+def test_delete_waits_for_finalizers(yard, yard_command, namespace):
+    held = config_map("held")
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    yard.create(path, held)
+    assert yard_command("delete", "cm", "held", "-n", namespace, "--no-wait").out == 'configmap "held" deleted\n'
+    environment = {**os.environ, "TRAINYARD_STATE": yard.state}
+    with Stream([BINARY, "delete", "cm", "held", "-n", namespace], environment) as stream:
+        assert stream.line() == 'configmap "held" deleted'
+        assert "example.com/hold" in stream.line(), "what it waits for is said"
+        assert stream.process.poll() is None, "it waits"
+        answer = yard.request("PATCH", f"{path}/held", {"metadata": {"finalizers": None}},
+                              content_type="application/merge-patch+json")
+        assert answer.status == 200, answer.text
+        assert stream.process.wait(timeout=10) == OK
+
+
+def test_delete_by_file(yard_command, namespace, tmp_path):
+    path = tmp_path / "it.yaml"
+    path.write_text(yaml.safe_dump(config_map("it")))
+    yard_command("apply", "-n", namespace, "-f", str(path))
+    yard_command("delete", "-n", namespace, "-f", str(path))
+    yard_command("delete", "-n", namespace, "-f", str(path), expect=NOT_FOUND)
+    yard_command("delete", "-n", namespace, "-f", str(path), "--ignore-not-found")
+    yard_command("delete", expect=USAGE)
+
+
+@pytest.mark.parametrize("cascade,finalizer", [("foreground", "foregroundDeletion"), ("orphan", "orphan")])
+def test_delete_cascades(yard, yard_command, namespace, cascade, finalizer):
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    yard.create(path, config_map("it"))
+    yard_command("delete", "cm", "it", "-n", namespace, f"--cascade={cascade}", "--no-wait")
+    left = yard.request("GET", f"{path}/it")
+    assert left.status == 404 or left.json["metadata"]["finalizers"] == [finalizer]
+
+
+def test_info(yard, yard_command):
+    run = yard_command("info")
+    facts = dict(line.split(None, 1) for line in run.out.splitlines() if line[0] != " ")
+    assert f"(pid {yard.pid})" in facts["server"] and int(facts["objects"]) > 0 and int(facts["revision"]) > 0
+
+
+def test_info_of_what_is_down(own_yard):
+    assert "trainyard up" in own_yard.command("info", expect=UNREACHABLE).out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_parses_and_knows_the_commands(yard_command, shell):
+    script = yard_command("completion", shell).out
+    assert all(word in script for word in ("describe", "kubeconfig", "namespace"))
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script, text=True, check=True)
+
+
+def test_merge_twice_keeps_one_backup(yard_command, tmp_path):
+    path = tmp_path / "config"
+    path.write_text("current-context: work\n")
+    first = yard_command("kubeconfig", "--merge", env={"KUBECONFIG": f"{path}:/nowhere"})
+    assert "use-context work" in first.out and (tmp_path / "config.bak").read_text() == "current-context: work\n"
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert "already" in yard_command("kubeconfig", "--merge", env={"KUBECONFIG": str(path)}).out
+
+
+def test_merge_leaves_a_broken_file_alone(yard_command, tmp_path):
+    path = tmp_path / "config"
+    path.write_text("a: [\n")
+    run = yard_command("kubeconfig", "--merge", env={"KUBECONFIG": str(path)}, expect=ERROR)
+    assert str(path) in run.err and "^" in run.err and path.read_text() == "a: [\n"
+
+
+def test_config_file(own_yard):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    os.makedirs(own_yard.state)
+    path = os.path.join(own_yard.state, "config.yaml")
+    for content, complaint in (("prot: 1\n", '"prot"'), ("port: many\n", "port must be"), ("a: [\n", "^"),
+                               ("logLevel: loud\n", "logLevel must be")):
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(content)
+        run = own_yard.command("up", expect=ERROR)
+        assert complaint in run.err and path in run.err
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(f"port: {port}\nlogLevel: warning\n")
+    own_yard.up()
+    assert own_yard.api.port == port
+    own_yard.down()
+
+
+def test_two_servers_on_one_folder(own_yard):
+    own_yard.up()
+    run = own_yard.command("serve", expect=ERROR)
+    assert f"pid {own_yard.pid}" in run.err and "trainyard down" in run.err
+    own_yard.down()
+
+
+def test_a_folder_that_cannot_be_written(own_yard):
+    # /proc refuses even root.
+    run = own_yard.command("up", "--state", "/proc/trainyard", expect=ERROR)
+    assert "/proc/trainyard" in run.err and "--state DIR" in run.err
 
 
 def test_up_twice_is_harmless(own_yard):

@@ -92,13 +92,13 @@ class SimResponder : public Responder {
 
 class ApiHarness {
  public:
-  explicit ApiHarness(uint64_t seed = 1, SimLogFaults faults = {}) : loop(seed), disk(std::make_shared<SimDisk>()), seed_(seed), faults_(faults) {
+  explicit ApiHarness(uint64_t seed = 1, SimLogFaults disk_faults = {}) : faults(disk_faults), loop(seed), disk(std::make_shared<SimDisk>()), seed_(seed) {
     start();
   }
 
   // A new server on what the disk kept.
   void start() {
-    auto sim_log = std::make_unique<SimLog>(loop, disk, ++seed_, faults_);
+    auto sim_log = std::make_unique<SimLog>(loop, disk, ++seed_, faults);
     log = sim_log.get();
     store = std::make_unique<Store>(loop, std::move(sim_log));
     const auto opened = store->open();
@@ -143,6 +143,7 @@ class ApiHarness {
     EXPECT_EQ(made.status, 201) << made.text;
   }
 
+  SimLogFaults faults;  // of servers started from now on
   SimLoop loop;
   std::shared_ptr<SimDisk> disk;
   SimLog* log = nullptr;
@@ -151,7 +152,6 @@ class ApiHarness {
 
  private:
   uint64_t seed_;
-  SimLogFaults faults_;
 };
 
 }  // namespace yard

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "api/crd/default_rules.h"
 #include "api/meta/names.h"
 #include "base/strings.h"
 
@@ -158,7 +159,9 @@ void check_version(FieldErrors& errors, const FieldPath& path, const Json& versi
   if (schema == nullptr) {
     errors.push_back(required(schema_path, "schemas are required"));
   } else {
+    const size_t before = errors.size();
     check_structural_schema(errors, schema_path, *schema);
+    if (errors.size() == before) check_schema_defaults(errors, schema_path, *schema);
   }
   check_scale(errors, path.child("subresources").child("scale"),
               find_path(version, {"subresources", "scale"}));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/apiextensions/crd_rules.h"
+#include "api/crd/custom_kinds.h"
 #include "api/kinds.h"
 #include "api/tables.h"
 #include "base/strings.h"
@@ -104,6 +105,7 @@ Kind custom_resource_definition_kind() {
   row.prepare_create = prepare_create;
   row.prepare_update = prepare_update;
   row.validate = validate_definition;
+  row.warnings = definition_warnings;
   row.validate_update = validate_update;
   row.validate_status_update = validate_status_update;
   return row;

@@ -129,6 +129,20 @@ bool Conformer::conform_struct(Json& value, const Schema& schema) {
   return true;
 }
 
+// Go leaves the empty value of an `omitempty` field out of what it writes, so JSON and protobuf
+// bodies, patches and what clients read back all agree on "absent".
+bool is_left_out(const Field& field, const Json& value) {
+  if (field.always_shown || field.pointer || !field.schema->builtin) return false;
+  switch (field.schema->type) {
+    case Schema::Type::List: return value.get_array().empty();
+    case Schema::Type::Map: return value.get_object().empty();
+    case Schema::Type::String: return value.get_string().empty();
+    case Schema::Type::Boolean: return !value.get_bool();
+    case Schema::Type::Integer: return value.is_int64() && value.get_int64() == 0;
+    default: return false;
+  }
+}
+
 bool Conformer::conform_member(std::string_view name, Json& value, const Schema& owner,
                                bool& drop) {
   static const Schema* const kMetadata = builtin_schemas().find("meta.v1.ObjectMeta");
@@ -152,7 +166,8 @@ bool Conformer::conform_member(std::string_view name, Json& value, const Schema&
   path_.push_back(Member{name});
   if (!conform(value, *schema)) return false;
   path_.pop_back();
-  drop = value.is_null();  // Go's zero time is shown as null
+  // Go's zero time is shown as null.
+  drop = value.is_null() || (field != nullptr && is_left_out(*field, value));
   return true;
 }
 

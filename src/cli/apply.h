@@ -1,0 +1,39 @@
+#pragma once
+// apply: makes the server's objects what files say, by server-side apply as the field manager
+// `trainyard`.
+
+#include <optional>
+#include <string>
+
+#include "cli/manifests.h"
+#include "cli/requests.h"
+#include "cli/resources.h"
+
+namespace yard {
+
+struct ApplyOptions {
+  ManifestSource source;
+  std::string name_space = "default";
+  bool is_namespace_given = false;  // then objects of another namespace are refused
+  bool force_conflicts = false;
+  bool dry_run = false;
+};
+int run_apply(Session& session, const ApplyOptions& options);
+
+// Where an object of a file belongs on the server.
+struct Located {
+  ResourceType type;
+  ObjectAddress address;
+  std::string shown() const { return type.shown() + "/" + address.name; }
+};
+struct NamespaceChoice {
+  std::string name_space;
+  bool is_given = false;
+};
+Result<Located> locate(const std::vector<ResourceType>& types, const Json& object,
+                       const NamespaceChoice& choice);
+
+// `created`, `configured` or `unchanged`.
+std::string_view apply_outcome(int status, const std::optional<Json>& before, const Json& after);
+
+}  // namespace yard

@@ -1,0 +1,26 @@
+#pragma once
+// delete: by type and name, by label, or what files name; waits until the objects are gone.
+
+#include <string>
+#include <vector>
+
+#include "cli/manifests.h"
+#include "cli/requests.h"
+
+namespace yard {
+
+struct DeleteOptions {
+  std::vector<std::string> words;  // TYPE NAME... or TYPE/NAME...
+  ManifestSource source{};         // -f
+  std::string name_space = "default";
+  bool is_namespace_given = false;
+  std::string label_selector{};
+  bool all = false;
+  std::string cascade = "background";  // background, foreground, orphan
+  bool wait = true;
+  bool ignore_not_found = false;
+  bool dry_run = false;
+};
+int run_delete(Session& session, const DeleteOptions& options);
+
+}  // namespace yard

@@ -1,0 +1,23 @@
+#pragma once
+// What a person wrote into config.yaml: defaults for the server's flags, read when it starts.
+
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "main/state_folder.h"
+
+namespace yard {
+
+struct Config {
+  std::optional<std::string> address;
+  std::optional<int> port;
+  std::optional<LogLevel> log_level;
+};
+
+// <state>/config.yaml, else $XDG_CONFIG_HOME/trainyard/config.yaml, else none. Unknown keys are
+// errors: a misspelt one would else be obeyed in silence.
+Result<Config> read_config(const StateFolder& folder);
+
+}  // namespace yard
