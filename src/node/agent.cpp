@@ -106,12 +106,12 @@ void Agent::sync(const std::string& uid) {
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return;
   Pod& pod = found->second;
-  if (pod.busy) {
-    pod.again = true;
+  pod.again = pod.again || pod.busy;
+  const ObjectPtr object = client_.get(kPod, pod.ns, pod.name);
+  if (pod.gone || object == nullptr || object->uid() != pod.uid) {
+    if (!pod.busy) end_gone_pod(pod);
     return;
   }
-  const ObjectPtr object = client_.get(kPod, pod.ns, pod.name);
-  if (pod.gone || object == nullptr || object->uid() != pod.uid) return end_gone_pod(pod);
   PodWorld world = observe(pod, object->tree());
   PodPlan plan = plan_pod(world);
   if (const std::string text = to_text(plan); !text.empty()) log_debug("pod {}/{}: {}", pod.ns, pod.name, text);
@@ -152,11 +152,14 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
 }
 
 void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
+  // While a status is being stored containers need not wait for the disk; what the next one tells follows it.
+  const bool may_write = !pod.busy;
   // What a status tells is announced once that status is stored: a lost race announces nothing twice.
   std::vector<EventText> announced;
   for (const PodEvent& event : plan.events) {
     EventText text{event.type, event.reason, event.message, event.field_path};
-    if (plan.status && event.reason != "Killing") {
+    if (event.reason != "Killing") {
+      if (!may_write) continue;
       announced.push_back(std::move(text));
     } else {
       events_.record(world.pod, text);
@@ -169,13 +172,15 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
     runtime_.signal(pod.uid, signal.container, signal.number);
   }
   if (plan.stop) runtime_.stop(pod.uid);
-  if (plan.remove) {
+  if (plan.remove && may_write) {
     runtime_.remove(pod.uid);
     sync_later(pod.uid);
   }
   if (plan.look_again) wait_until(pod, *plan.look_again);
+  if (!may_write) return;
   if (plan.status) return write_status(pod, world.pod, std::move(*plan.status), std::move(announced));
-  if (plan.delete_object) return delete_object(pod);
+  for (const EventText& event : announced) events_.record(world.pod, event);
+  if (plan.delete_object) delete_object(pod);
 }
 
 LaunchFacts Agent::launch_facts(const Pod& pod) const {

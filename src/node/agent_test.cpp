@@ -38,8 +38,14 @@ class AgentTest : public ::testing::Test {
   }
   void settle() { harness_.loop.advance(std::chrono::milliseconds(200)); }
   Json pod() { return harness_.call("GET", "/api/v1/namespaces/ns/pods/p").json; }
-  std::string phase() { return std::string(text_at(pod(), {"status", "phase"})); }
-  std::string uid() { return std::string(text_at(pod(), {"metadata", "uid"})); }
+  std::string phase() {
+    const Json now = pod();
+    return std::string(text_at(now, {"status", "phase"}));
+  }
+  std::string uid() {
+    const Json now = pod();
+    return std::string(text_at(now, {"metadata", "uid"}));
+  }
   void create(const std::string& more) {
     const Answer made = harness_.call("POST", "/api/v1/namespaces/ns/pods",
                                       R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","command":["x"]}],)" + more + "}}");
@@ -71,7 +77,8 @@ TEST_F(AgentTest, TheNodeIsReadyAndTakesPods) {
 TEST_F(AgentTest, APodRunsToItsEnd) {
   create(R"("restartPolicy":"Never")");
   EXPECT_EQ(phase(), "Running");
-  EXPECT_EQ(text_at(pod(), {"spec", "nodeName"}), "box");
+  const Json bound = pod();
+  EXPECT_EQ(text_at(bound, {"spec", "nodeName"}), "box");
   runtime_.exit(uid(), "c", 0);
   settle();
   EXPECT_EQ(phase(), "Succeeded");
@@ -135,7 +142,8 @@ TEST_F(AgentTest, TheDeadlineFiresByTimer) {
   create(R"("activeDeadlineSeconds":7,"restartPolicy":"Never")");
   harness_.loop.advance(std::chrono::seconds(8));
   EXPECT_EQ(phase(), "Failed");
-  EXPECT_EQ(text_at(pod(), {"status", "reason"}), "DeadlineExceeded");
+  const Json failed = pod();
+  EXPECT_EQ(text_at(failed, {"status", "reason"}), "DeadlineExceeded");
 }
 
 TEST_F(AgentTest, AMissingConfigMapIsToldAndTriedAgain) {
@@ -153,13 +161,15 @@ TEST_F(AgentTest, ALostShimUnderNeverFailsThePod) {
   runtime_.kill_shim(uid());
   settle();
   EXPECT_EQ(phase(), "Failed");
-  EXPECT_EQ(text_at(list_at(pod(), {"status", "containerStatuses"})[0], {"state", "terminated", "reason"}), "ContainerStatusUnknown");
+  const Json failed = pod();
+  EXPECT_EQ(text_at(list_at(failed, {"status", "containerStatuses"})[0], {"state", "terminated", "reason"}), "ContainerStatusUnknown");
 }
 
 TEST_F(AgentTest, WhatFitsNowhereSaysWhyAndGoesWhenThereIsRoom) {
   create(R"("restartPolicy":"Always","nodeSelector":{"disk":"ssd"})");
   EXPECT_EQ(phase(), "Pending");
-  EXPECT_EQ(condition_status(pod(), "PodScheduled"), "False");
+  const Json waiting = pod();
+  EXPECT_EQ(condition_status(waiting, "PodScheduled"), "False");
   harness_.patch("/api/v1/nodes/box", R"({"metadata":{"labels":{"disk":"ssd"}}})");
   settle();
   EXPECT_EQ(phase(), "Running");

@@ -31,6 +31,7 @@ constexpr size_t kMostJournal = 64 << 20, kMostMessage = 4096, kMostLogMessage =
 constexpr size_t kMostLogMessageLines = 80;
 constexpr size_t kMostLaunchFile = 16 << 20;
 constexpr size_t kMostProcText = 4 << 20;
+constexpr int kMostSweepRounds = 200, kSweepPauseMicros = 5000;
 
 Json read_json(const std::string& path) {
   const auto text = read_text(path, kMostLaunchFile);
@@ -50,6 +51,25 @@ std::string log_text(std::string_view raw) {
     if (line[at - 1] == 'F') out += '\n';
   }
   return out;
+}
+
+// Ends what is left in a pod's groups of one controller and removes them; blocking.
+void sweep_cgroup(const std::string& base, const std::string& uid) {
+  const std::string folder = base + "/" + uid;
+  std::error_code code;
+  if (!std::filesystem::exists(folder, code)) return;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+    if (!entry.is_directory(code)) continue;
+    for (int round = 0; rmdir(entry.path().c_str()) != 0 && errno == EBUSY && round < kMostSweepRounds; ++round) {
+      const auto left = read_text(entry.path().string() + "/cgroup.procs", kMostProcText).value_or("");
+      for (const std::string_view word : split(left, '\n')) {
+        if (const auto pid = parse_int64(word); pid && *pid > 1) kill(static_cast<pid_t>(*pid), SIGKILL);
+      }
+      usleep(kSweepPauseMicros);  // a killed task leaves its group a moment later, without telling
+    }
+  }
+  rmdir(folder.c_str());
+  rmdir(base.c_str());  // stays while other pods are in it
 }
 
 }  // namespace
@@ -153,7 +173,8 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
           TRY(make_folders(folders.logs, 0700));
           for (const LaunchVolume& volume : kept->volumes) TRY(make_volume(volume, folders.volume(volume.name)));
           if (!kept->hosts.empty()) TRY(write_text(folders.run + "/hosts", kept->hosts, 0644));
-          return write_text(folders.run + "/launch.json", pod_launch_text(*kept, folders), 0600, true);
+          // The shim syncs it before its first journal entry: a start does not wait for the disk.
+          return write_text(folders.run + "/launch.json", pod_launch_text(*kept, folders), 0600);
         }();
       },
       [this, made, kept, folders, alive = alive_, done = std::move(done)] {
@@ -282,23 +303,15 @@ void RealPodRuntime::shim_ended(Pod& pod) {
   report(pod.record.uid);
 }
 
-// A shim removes its groups itself; one that was killed has left them, and its processes have died with it.
+// A shim removes its groups itself; one that was killed has left them, and its processes die with it a moment later.
 void RealPodRuntime::sweep_cgroups(const Pod& pod) const {
+  std::vector<std::string> bases;
   for (const std::string& root : {cgroups_.memory, cgroups_.cpu, cgroups_.pids}) {
-    if (root.empty()) continue;
-    const std::string folder = root + "/" + cgroup_name_ + "/" + pod.record.uid;
-    std::error_code code;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
-      if (!entry.is_directory(code)) continue;
-      const auto left = read_text(entry.path().string() + "/cgroup.procs", kMostProcText).value_or("");
-      for (const std::string_view word : split(left, '\n')) {
-        if (const auto pid = parse_int64(word); pid && *pid > 1) kill(static_cast<pid_t>(*pid), SIGKILL);
-      }
-      rmdir(entry.path().c_str());
-    }
-    rmdir(folder.c_str());
-    rmdir((root + "/" + cgroup_name_).c_str());  // stays while other pods are in it
+    if (!root.empty()) bases.push_back(root + "/" + cgroup_name_);
   }
+  loop_.run_blocking([bases, uid = pod.record.uid] {
+    for (const std::string& base : bases) sweep_cgroup(base, uid);
+  }, [] {});
 }
 
 Result<void> RealPodRuntime::tell(Pod& pod, const std::string& message) {

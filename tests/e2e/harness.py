@@ -1,6 +1,7 @@
 """What the end-to-end tests drive: a server process, its API over HTTPS, and kubectl."""
 import base64
 import dataclasses
+import fcntl
 import http.client
 import itertools
 import json
@@ -160,6 +161,8 @@ class Yard:
         pid = self.pid
         os.kill(pid, signal.SIGKILL)
         eventually(lambda: not is_running(pid), about=f"process {pid} gone")
+        # A thread that waits for the disk outlives its process by a moment, and holds the lock.
+        eventually(lambda: is_unlocked(os.path.join(self.state, "server.lock")), about="the lock is free")
 
     def end(self):
         for pid in processes_naming(self.state):
@@ -291,6 +294,15 @@ def is_running(pid):
             return stream.read().rsplit(")", 1)[1].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def is_unlocked(path):
+    with open(path, "rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            return False
 
 
 def processes_naming(folder):

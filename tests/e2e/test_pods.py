@@ -139,7 +139,7 @@ def test_a_missing_config_map_is_told(one_kubectl):
 
 
 def test_what_a_pod_sees_of_the_machine(one_kubectl):
-    script = ("hostname; echo $$; ls -A /root /home | tr -d '\\n'; echo; touch /usr/x 2>/dev/null || echo no; "
+    script = ("hostname; echo $$$$; ls -A /root /home | tr -d '\\n'; echo; touch /usr/x 2>/dev/null || echo no; "
               "echo ok > /tmp/x && cat /tmp/x; grep NoNewPrivs /proc/self/status | tr -d '\\t'; echo bye > /dev/termination-log")
     one_kubectl("apply", "-f", "-", stdin=shell("seen", script))
     assert end_state(one_kubectl, "seen")["message"] == "bye\n"

@@ -14,7 +14,7 @@
 namespace shim {
 namespace {
 
-constexpr int kMostKillRounds = 50;
+constexpr int kMostKillRounds = 50, kMostMakeRounds = 10;
 
 std::string refusal(const std::string& what) { return what + ": " + strerror(errno); }
 
@@ -36,7 +36,11 @@ void kill_all_in(const std::string& folder) {
 std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups) {
   std::vector<std::string> refusals;
   std::erase_if(cgroups, [&](const Cgroup& cgroup) {
-    if (make_folders(cgroup.folder)) return false;
+    // Another pod that ends may take an empty parent away in between.
+    for (int round = 0; round < kMostMakeRounds; ++round) {
+      if (make_folders(cgroup.folder)) return false;
+      if (errno != ENOENT) break;
+    }
     refusals.push_back(refusal("cannot make the control group " + cgroup.folder));
     return true;
   });
@@ -71,7 +75,8 @@ void remove_cgroups(const std::vector<Cgroup>& cgroups) {
       kill_all_in(cgroup.folder);
       usleep(1000);  // a killed task leaves its group a moment later, without telling
     }
-    rmdir(parent_of(cgroup.folder).c_str());  // the pod's, once its last container's is gone
+    // The pod's once its last container's is gone, and that of all pods with the last pod.
+    if (rmdir(parent_of(cgroup.folder).c_str()) == 0) rmdir(parent_of(parent_of(cgroup.folder)).c_str());
   }
 }
 

@@ -42,6 +42,15 @@ void Journal::append(const std::string& line) {
 }
 
 void Journal::sync() {
+  // The launch first: a journal that outlives the machine's crash never lacks the names that go with it.
+  if (!launch_synced_) {
+    const int launch = ::open("launch.json", O_RDONLY | O_CLOEXEC);
+    if (launch >= 0) {
+      fsync(launch);
+      close(launch);
+    }
+    launch_synced_ = true;
+  }
   fdatasync(fd_);
   synced_ = true;
 }

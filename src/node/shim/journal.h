@@ -18,14 +18,14 @@ class Journal {
   // Opens it and writes `lost` for what an earlier shim left without an end.
   bool open(const char* path, long long now_ns);
   void append(const std::string& line);  // in the file at once
-  void sync();                           // and on the disk
+  void sync();                           // and on the disk, with launch.json
   bool is_synced() const { return synced_; }
   bool has_run(const std::string& container, int run) const { return runs_.count({container, run}) != 0; }
 
  private:
   void remember(const std::string& line);
   int fd_ = -1;
-  bool synced_ = true;
+  bool synced_ = true, launch_synced_ = false;
   std::map<std::pair<std::string, int>, bool> runs_;  // ended?
 };
 
