@@ -245,5 +245,22 @@ TEST(Json, MakesAnObjectWhereThereIsNone) {
   EXPECT_EQ(to_text(value), R"({"a":{"x":1},"b":{"c":1},"d":{},"e":{}})");
 }
 
+TEST(JsonArena, TreesLiveInItAndCopiesLeaveIt) {
+  const std::string text = R"({"a":[1,2,{"b":"a text that is too long to be kept inside its node"}]})";
+  Json kept;
+  {
+    JsonArena arena;
+    JsonArena inner;  // the thread's buffer is taken: it has its own
+    const auto parsed = parse_json(text, {}, arena.memory());
+    const auto below = parse_json(text, {}, inner.memory());
+    ASSERT_TRUE(parsed && below);
+    EXPECT_EQ(parsed->value.storage(), arena.memory());
+    EXPECT_TRUE(equal(parsed->value, below->value));
+    kept = on_heap(parsed->value);
+    EXPECT_NE(kept.storage(), arena.memory());
+  }
+  EXPECT_EQ(to_text(kept), text);
+}
+
 }  // namespace
 }  // namespace yard

@@ -168,6 +168,18 @@ TEST_F(StoreTest, AWriteIsSeenWhenItIsDurableAndBuiltOnBefore) {
   EXPECT_EQ(store_->get(key("a")), nullptr);
 }
 
+TEST_F(StoreTest, WhoWaitsForDurabilityHearsAfterTheWriterAndWhetherItHeld) {
+  std::string heard;
+  store_->when_durable(key("a"), [&](bool durable) { heard += durable ? "nothing pending;" : "?"; });
+  EXPECT_EQ(heard, "");
+  loop_.advance(std::chrono::seconds(1));
+  store_->write({key("a"), 0, object(key("a"), "1")},
+                [&](Result<Committed> done) { heard += done ? "written;" : "failed;"; });
+  store_->when_durable(key("a"), [&](bool durable) { heard += durable ? "durable;" : "lost;"; });
+  loop_.advance(std::chrono::seconds(1));
+  EXPECT_EQ(heard, "nothing pending;written;durable;");
+}
+
 TEST_F(StoreTest, WritesOfOneTurnShareABatchAndTheNextWaitForIt) {
   for (int n = 0; n < 10; ++n)
     put(key(std::to_string(n)), 0, "1");

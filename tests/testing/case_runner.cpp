@@ -16,10 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// This file is <root>/tests/testing/case_runner.cpp: the cases are found from here, whatever
-// folder's test links the runner.
+// Absolute, whatever folder a test is run from (__FILE__ may be relative under ccache).
 fs::path cases_root() {
-  return fs::path(__FILE__).parent_path().parent_path() / "cases";
+  return fs::path(YARD_SOURCE_DIR) / "tests" / "cases";
 }
 
 bool is_updating() {
