@@ -35,6 +35,7 @@ BAD = [
     ("sleeping C++ test", "sleep-in-test", "src/api/a_test.cpp", "std::this_thread::sleep_for(1s);\n", 1),
     ("sleeping Python test", "sleep-in-test", "tests/e2e/test_a.py", f"{SLEEP}(1)\n", 1),
     ("header without pragma once", "pragma-once", "src/api/a.h", "int a;\n", 1),
+    ("two types of one name", "one-name", "src/api/a.h", "#pragma once\nstruct A {\n};\nclass A : public B {\n};\n", 4),
     ("an endless file", "file-length", "src/api/a.cpp", "int a;\n" * 901, 901),
     ("a tab", "tab", "src/api/a.cpp", "\tint a;\n", 1),
     ("a trailing space", "trailing-space", "docs/a.md", "text \n", 1),

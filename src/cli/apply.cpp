@@ -20,7 +20,7 @@ Json without_bookkeeping(const Json& object) {
 
 class Applier {
  public:
-  Applier(Session& session, const ApplyOptions& options) : session_(session), options_(options) {}
+  Applier(Session& session, const ApplyRequest& options) : session_(session), options_(options) {}
 
   int run() {
     Terminal& terminal = session_.terminal();
@@ -87,7 +87,7 @@ class Applier {
   }
 
   Session& session_;
-  const ApplyOptions& options_;
+  const ApplyRequest& options_;
   std::vector<ResourceType> types_;
   bool applied_definition_ = false;
   int exit_code_ = kOk;
@@ -145,7 +145,7 @@ Result<Located> locate(const std::vector<ResourceType>& types, const Json& objec
   return Located{*type, {name_space, name}};
 }
 
-int run_apply(Session& session, const ApplyOptions& options) {
+int run_apply(Session& session, const ApplyRequest& options) {
   return Applier(session, options).run();
 }
 

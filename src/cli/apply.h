@@ -11,14 +11,14 @@
 
 namespace yard {
 
-struct ApplyOptions {
+struct ApplyRequest {
   ManifestSource source;
   std::string name_space = "default";
   bool is_namespace_given = false;  // then objects of another namespace are refused
   bool force_conflicts = false;
   bool dry_run = false;
 };
-int run_apply(Session& session, const ApplyOptions& options);
+int run_apply(Session& session, const ApplyRequest& options);
 
 // Where an object of a file belongs on the server.
 struct Located {

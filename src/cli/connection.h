@@ -29,9 +29,9 @@ struct Reply {
   }
 };
 
-class Connection {
+class ServerConnection {
  public:
-  virtual ~Connection() = default;
+  virtual ~ServerConnection() = default;
   // Any answer of the server is a Reply, also a refusal; an Error means that none came, and its
   // message is the sentence to print.
   virtual Result<Reply> call(const std::string& method, const std::string& target,

@@ -16,7 +16,7 @@ std::string propagation_policy(std::string_view cascade) {
 
 class Deleter {
  public:
-  Deleter(Session& session, const DeleteOptions& options) : session_(session), options_(options) {}
+  Deleter(Session& session, const DeleteRequest& options) : session_(session), options_(options) {}
 
   int run() {
     auto doomed = find_all();
@@ -67,8 +67,8 @@ class Deleter {
       }
     }
     if (options_.words.empty()) return doomed;
-    const std::vector<Selection> selected = TRY(selections(options_.words));
-    for (const Selection& selection : selected) {
+    const std::vector<ResourceSelection> selected = TRY(selections(options_.words));
+    for (const ResourceSelection& selection : selected) {
       const std::vector<ResourceType> meant = TRY(types_named(types, selection.types));
       for (const ResourceType& type : meant) {
         const std::string name_space = type.is_namespaced ? options_.name_space : "";
@@ -154,13 +154,13 @@ class Deleter {
   }
 
   Session& session_;
-  const DeleteOptions& options_;
+  const DeleteRequest& options_;
   int exit_code_ = kOk;
 };
 
 }  // namespace
 
-int run_delete(Session& session, const DeleteOptions& options) {
+int run_delete(Session& session, const DeleteRequest& options) {
   return Deleter(session, options).run();
 }
 

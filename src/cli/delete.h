@@ -9,7 +9,7 @@
 
 namespace yard {
 
-struct DeleteOptions {
+struct DeleteRequest {
   std::vector<std::string> words;  // TYPE NAME... or TYPE/NAME...
   ManifestSource source{};         // -f
   std::string name_space = "default";
@@ -21,6 +21,6 @@ struct DeleteOptions {
   bool ignore_not_found = false;
   bool dry_run = false;
 };
-int run_delete(Session& session, const DeleteOptions& options);
+int run_delete(Session& session, const DeleteRequest& options);
 
 }  // namespace yard

@@ -306,7 +306,7 @@ int run_describe(Session& session, const DescribeOptions& options) {
     if (shown++ > 0) terminal.out << "\n\n";
     terminal.out << description(object, events_of(session, object), terminal.now, terminal.colour);
   };
-  for (const Selection& selection : *selected) {
+  for (const ResourceSelection& selection : *selected) {
     const auto meant = types_named(*types, selection.types);
     if (!meant) {
       note(meant.error());

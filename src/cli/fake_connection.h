@@ -8,7 +8,7 @@
 
 namespace yard {
 
-class FakeConnection : public Connection {
+class FakeConnection : public ServerConnection {
  public:
   std::map<std::string, Reply> replies;  // by `METHOD target`
   std::vector<std::string> asked;        // `METHOD target`, in order

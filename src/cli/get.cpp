@@ -48,10 +48,10 @@ class Getter {
   std::string_view accept() const { return is_table() ? kTableType : kJsonType; }
 
   Result<std::vector<Wanted>> resolve() {
-    const std::vector<Selection> selected = TRY(selections(options_.words));
+    const std::vector<ResourceSelection> selected = TRY(selections(options_.words));
     const std::vector<ResourceType> types = TRY(discover(session_));
     std::vector<Wanted> wanted;
-    for (const Selection& selection : selected) {
+    for (const ResourceSelection& selection : selected) {
       std::vector<ResourceType> meant = TRY(types_named(types, selection.types));
       for (ResourceType& type : meant) {
         wanted.push_back({std::move(type), selection.names});

@@ -33,7 +33,7 @@ Error server_error(const Reply& reply);
 
 class Session {
  public:
-  Session(Connection& connection, Terminal& terminal)
+  Session(ServerConnection& connection, Terminal& terminal)
       : connection_(connection), terminal_(terminal) {}
 
   struct Answer {
@@ -47,13 +47,13 @@ class Session {
   Result<void> watch(const std::string& target, std::string_view accept,
                      const std::function<bool(const Json& event)>& event);
 
-  Connection& connection() { return connection_; }
+  ServerConnection& connection() { return connection_; }
   Terminal& terminal() { return terminal_; }
 
  private:
   void print_warnings(const Reply& reply);
 
-  Connection& connection_;
+  ServerConnection& connection_;
   Terminal& terminal_;
   std::set<std::string> warned_;  // the same warning is said once a command
 };

@@ -215,11 +215,11 @@ const ResourceType* type_of_kind(const std::vector<ResourceType>& types,
   return nullptr;
 }
 
-Result<std::vector<Selection>> selections(const std::vector<std::string>& words) {
+Result<std::vector<ResourceSelection>> selections(const std::vector<std::string>& words) {
   if (words.empty()) return error(Reason::BadRequest, "name a type, as in `pods` or `job/train`");
   const auto slashed = [](const std::string& word) { return word.find('/') != std::string::npos; };
   if (!slashed(words.front())) {
-    Selection one{words.front(), {words.begin() + 1, words.end()}};
+    ResourceSelection one{words.front(), {words.begin() + 1, words.end()}};
     for (const std::string& name : one.names) {
       if (slashed(name)) {
         return error(Reason::BadRequest,
@@ -227,9 +227,9 @@ Result<std::vector<Selection>> selections(const std::vector<std::string>& words)
                                  quoted(name), quoted(one.types)));
       }
     }
-    return std::vector<Selection>{std::move(one)};
+    return std::vector<ResourceSelection>{std::move(one)};
   }
-  std::vector<Selection> found;
+  std::vector<ResourceSelection> found;
   for (const std::string& word : words) {
     const auto parts = split(word, '/');
     if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) {

@@ -46,10 +46,10 @@ const ResourceType* type_of_kind(const std::vector<ResourceType>& types,
                                  std::string_view api_version, std::string_view kind);
 
 // What the words after `get`, `describe` and `delete` mean: `pods`, `pod a b`, `pod/a job/b`.
-struct Selection {
+struct ResourceSelection {
   std::string types;
   std::vector<std::string> names;  // empty: all
 };
-Result<std::vector<Selection>> selections(const std::vector<std::string>& words);
+Result<std::vector<ResourceSelection>> selections(const std::vector<std::string>& words);
 
 }  // namespace yard

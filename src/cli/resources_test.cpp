@@ -98,7 +98,7 @@ TEST(Resources, WhatTheWordsSelect) {
     const auto found = selections(each.words);
     std::vector<std::string> shown;
     if (found) {
-      for (const Selection& one : *found)
+      for (const ResourceSelection& one : *found)
         shown.push_back(one.types + ":" + join(one.names, ","));
     }
     EXPECT_EQ(join(shown, " "), each.selected) << each.about;

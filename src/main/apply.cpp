@@ -5,7 +5,7 @@
 namespace yard {
 
 void add_apply(Program& program) {
-  auto options = std::make_shared<ApplyOptions>();
+  auto options = std::make_shared<ApplyRequest>();
   CLI::App* command = program.add(
       "apply", "Make the server's objects what files say.",
       "  trainyard apply -f job.yaml\n"

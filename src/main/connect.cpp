@@ -12,7 +12,7 @@
 namespace yard {
 namespace {
 
-class SocketConnection : public Connection {
+class SocketConnection : public ServerConnection {
  public:
   explicit SocketConnection(const StateFolder& folder) : folder_(folder) {
     ClientTarget target;
@@ -51,7 +51,7 @@ class SocketConnection : public Connection {
 
 }  // namespace
 
-std::unique_ptr<Connection> connect_to(const StateFolder& folder) {
+std::unique_ptr<ServerConnection> connect_to(const StateFolder& folder) {
   return std::make_unique<SocketConnection>(folder);
 }
 

@@ -8,7 +8,7 @@
 
 namespace yard {
 
-std::unique_ptr<Connection> connect_to(const StateFolder& folder);
+std::unique_ptr<ServerConnection> connect_to(const StateFolder& folder);
 
 // A terminal on standard output and error; colours only where a person reads and NO_COLOR is not
 // set.

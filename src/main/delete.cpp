@@ -5,7 +5,7 @@
 namespace yard {
 
 void add_delete(Program& program) {
-  auto options = std::make_shared<DeleteOptions>();
+  auto options = std::make_shared<DeleteRequest>();
   CLI::App* command =
       program.add("delete", "Delete objects and wait until they are gone.",
                   "  trainyard delete job train\n"

@@ -33,7 +33,9 @@ Agent::~Agent() {
 }
 
 void Agent::start() {
-  runtime_.on_change([this](const std::string& uid) { sync(uid); });
+  runtime_.on_change([this, alive = alive_](const std::string& uid) {
+    if (*alive) sync(uid);
+  });
   runtime_.recover([this, alive = alive_] {
     if (!*alive) return;
     register_node();

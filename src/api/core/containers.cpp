@@ -98,7 +98,7 @@ void validate_role(FieldErrors& errors, const Json& container, Role role, const 
   }
 }
 
-FieldErrors validate_container(const Json& container, Role role, const PodFacts& pod, Taken& taken,
+FieldErrors validate_container(const Json& container, Role role, const PodSpecFacts& pod, Taken& taken,
                                const FieldPath& path) {
   FieldErrors errors;
   validate_name(errors, container, taken, path);
@@ -120,7 +120,7 @@ FieldErrors validate_container(const Json& container, Role role, const PodFacts&
 
 }  // namespace
 
-FieldErrors validate_containers(const Json& spec, const PodFacts& pod, const FieldPath& path) {
+FieldErrors validate_containers(const Json& spec, const PodSpecFacts& pod, const FieldPath& path) {
   FieldErrors errors;
   if (array_at(spec, "containers").empty()) errors.push_back(required(path.child("containers")));
   struct List {

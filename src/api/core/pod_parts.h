@@ -13,14 +13,14 @@ namespace yard {
 using VolumeNames = std::set<std::string, std::less<>>;
 
 // What a container's validation needs to know of its pod.
-struct PodFacts {
+struct PodSpecFacts {
   VolumeNames volumes;
   int64_t grace_seconds = 30;
   bool host_network = false;
 };
 
 // Containers (containers.cpp). All three lists, with names unique over them.
-FieldErrors validate_containers(const Json& spec, const PodFacts& pod, const FieldPath& path);
+FieldErrors validate_containers(const Json& spec, const PodSpecFacts& pod, const FieldPath& path);
 
 // Environment (env.cpp): env and envFrom of one container.
 FieldErrors validate_env(const Json& container, const FieldPath& path);

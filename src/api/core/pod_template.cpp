@@ -75,7 +75,7 @@ FieldErrors validate_identity(const Json& spec, const FieldPath& path) {
 }  // namespace
 
 FieldErrors validate_pod_spec(const Json& spec, const FieldPath& path) {
-  PodFacts pod{volume_names(spec), int_at(spec, {"terminationGracePeriodSeconds"}, 30),
+  PodSpecFacts pod{volume_names(spec), int_at(spec, {"terminationGracePeriodSeconds"}, 30),
                bool_at(spec, {"hostNetwork"})};
   FieldErrors errors = validate_volumes(spec, path);
   append_errors(errors, validate_containers(spec, pod, path));
