@@ -1,4 +1,5 @@
-// GET pods/{name}/log: the request is checked here, the bytes come from the node (api-machinery 7.1).
+// GET pods/{name}/log: the request is checked here, the bytes come from the node
+// (api-machinery 7.1).
 
 #include <fmt/format.h>
 
@@ -12,7 +13,8 @@ namespace {
 
 class HttpLogSink : public PodLogSink {
  public:
-  explicit HttpLogSink(std::shared_ptr<HttpStream> stream) : stream_(std::move(stream)), gone_(std::make_shared<std::atomic<bool>>(false)) {
+  explicit HttpLogSink(std::shared_ptr<HttpStream> stream)
+      : stream_(std::move(stream)), gone_(std::make_shared<std::atomic<bool>>(false)) {
     stream_->on_closed([gone = gone_] { *gone = true; });
   }
   size_t write(std::string bytes) override {
@@ -34,12 +36,16 @@ struct NumberRule {
 };
 
 // A number of the query, or what is wrong with it.
-Result<std::optional<int64_t>> number_in(const Query& query, const NumberRule& rule, FieldErrors& errors) {
+Result<std::optional<int64_t>> number_in(const Query& query, const NumberRule& rule,
+                                         FieldErrors& errors) {
   const std::string_view text = query.get(rule.name);
   if (text.empty()) return std::optional<int64_t>{};
   const auto value = parse_int64(text);
-  if (!value) return error(Reason::BadRequest, fmt::format("strconv.ParseInt: parsing {}: invalid syntax", quoted(text)));
-  if (*value < rule.least) errors.push_back(invalid(FieldPath(rule.name), Json(*value), rule.complaint));
+  if (!value)
+    return error(Reason::BadRequest,
+                 fmt::format("strconv.ParseInt: parsing {}: invalid syntax", quoted(text)));
+  if (*value < rule.least)
+    errors.push_back(invalid(FieldPath(rule.name), Json(*value), rule.complaint));
   return value;
 }
 
@@ -52,17 +58,22 @@ Result<PodLogRequest> parse_log_request(const Query& query, const ResourcePath& 
   out.follow = query.flag("follow");
   out.previous = query.flag("previous");
   out.timestamps = query.flag("timestamps");
-  out.tail_lines = TRY(number_in(query, {"tailLines", 0, "must be greater than or equal to 0"}, errors));
+  out.tail_lines =
+      TRY(number_in(query, {"tailLines", 0, "must be greater than or equal to 0"}, errors));
   out.limit_bytes = TRY(number_in(query, {"limitBytes", 1, "must be greater than 0"}, errors));
-  const std::optional<int64_t> seconds = TRY(number_in(query, {"sinceSeconds", 1, "must be greater than 0"}, errors));
+  const std::optional<int64_t> seconds =
+      TRY(number_in(query, {"sinceSeconds", 1, "must be greater than 0"}, errors));
   const std::string_view since = query.get("sinceTime");
   if (seconds && !since.empty()) {
-    errors.push_back(forbidden(FieldPath(""), "at most one of `sinceTime` or `sinceSeconds` may be specified"));
+    errors.push_back(
+        forbidden(FieldPath(""), "at most one of `sinceTime` or `sinceSeconds` may be specified"));
   } else if (seconds) {
     out.since = now - std::chrono::seconds(std::min<int64_t>(*seconds, 1'000'000'000));
   } else if (!since.empty()) {
     out.since = parse_rfc3339(since);
-    if (!out.since) return error(Reason::BadRequest, fmt::format("parsing time {}: it is not in RFC 3339", quoted(since)));
+    if (!out.since)
+      return error(Reason::BadRequest,
+                   fmt::format("parsing time {}: it is not in RFC 3339", quoted(since)));
   }
   if (!errors.empty()) return invalid_object("", "PodLogOptions", path.name, errors);
   return out;
@@ -71,21 +82,26 @@ Result<PodLogRequest> parse_log_request(const Query& query, const ResourcePath& 
 // The container asked for, or the only one.
 Result<std::string> chosen_container(const Json& pod, const PodLogRequest& request) {
   std::vector<std::string> names;
-  for (const Json& container : list_at(pod, {"spec", "containers"})) names.emplace_back(text_at(container, {"name"}));
+  for (const Json& container : list_at(pod, {"spec", "containers"}))
+    names.emplace_back(text_at(container, {"name"}));
   if (request.container.empty()) {
     if (names.size() == 1) return names.front();
-    return error(Reason::BadRequest, fmt::format("a container name must be specified for pod {}, choose one of: [{}]", request.pod, join(names, " ")));
+    return error(Reason::BadRequest,
+                 fmt::format("a container name must be specified for pod {}, choose one of: [{}]",
+                             request.pod, join(names, " ")));
   }
   for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
     for (const Json& container : list_at(pod, {"spec", list})) {
       if (text_at(container, {"name"}) == request.container) return request.container;
     }
   }
-  return error(Reason::BadRequest, fmt::format("container {} is not valid for pod {}", request.container, request.pod));
+  return error(Reason::BadRequest,
+               fmt::format("container {} is not valid for pod {}", request.container, request.pod));
 }
 
 const Json* status_of(const Json& pod, std::string_view container) {
-  for (const char* list : {"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"}) {
+  for (const char* list :
+       {"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"}) {
     for (const Json& status : list_at(pod, {"status", list})) {
       if (text_at(status, {"name"}) == container) return &status;
     }
@@ -96,16 +112,23 @@ const Json* status_of(const Json& pod, std::string_view container) {
 // A container that has never run has no log to show.
 Result<void> check_has_run(const Json& pod, const PodLogRequest& request) {
   const Json* status = status_of(pod, request.container);
-  const bool has_last = status != nullptr && find_path(*status, {"lastState", "terminated"}) != nullptr;
+  const bool has_last =
+      status != nullptr && find_path(*status, {"lastState", "terminated"}) != nullptr;
   if (request.previous) {
     if (has_last) return {};
-    return error(Reason::BadRequest, fmt::format("previous terminated container {} in pod {} not found", yard::quoted(request.container), yard::quoted(request.pod)));
+    return error(Reason::BadRequest,
+                 fmt::format("previous terminated container {} in pod {} not found",
+                             yard::quoted(request.container), yard::quoted(request.pod)));
   }
-  if (status != nullptr && (has_last || find_path(*status, {"state", "waiting"}) == nullptr)) return {};
-  std::string_view reason = status != nullptr ? text_at(*status, {"state", "waiting", "reason"}) : "ContainerCreating";
+  if (status != nullptr && (has_last || find_path(*status, {"state", "waiting"}) == nullptr))
+    return {};
+  std::string_view reason =
+      status != nullptr ? text_at(*status, {"state", "waiting", "reason"}) : "ContainerCreating";
   if (reason == "ErrImagePull") reason = "trying and failing to pull image";
   if (reason == "ImagePullBackOff") reason = "image can't be pulled";
-  return error(Reason::BadRequest, fmt::format("container {} in pod {} is waiting to start: {}", yard::quoted(request.container), yard::quoted(request.pod), reason));
+  return error(Reason::BadRequest,
+               fmt::format("container {} in pod {} is waiting to start: {}",
+                           yard::quoted(request.container), yard::quoted(request.pod), reason));
 }
 
 }  // namespace
@@ -127,12 +150,16 @@ void ApiServer::read_pod_log(const ExchangePtr& exchange) {
       nothing.status = 204;
       return exchange->finish(std::move(nothing));
     }
-    if (auto has_run = check_has_run(pod, request); !has_run) return exchange->fail(has_run.error());
-    if (pod_streams_ == nullptr) return exchange->fail(error(Reason::ServiceUnavailable, "no node agent runs in this server: there are no logs"));
+    if (auto has_run = check_has_run(pod, request); !has_run)
+      return exchange->fail(has_run.error());
+    if (pod_streams_ == nullptr)
+      return exchange->fail(error(Reason::ServiceUnavailable,
+                                  "no node agent runs in this server: there are no logs"));
     pod_streams_->read_log(
         std::move(request),
         [exchange]() -> Result<std::shared_ptr<PodLogSink>> {
-          return std::shared_ptr<PodLogSink>(std::make_shared<HttpLogSink>(exchange->stream("text/plain")));
+          return std::shared_ptr<PodLogSink>(
+              std::make_shared<HttpLogSink>(exchange->stream("text/plain")));
         },
         [exchange](const Error& why) { exchange->fail(why); });
   });
