@@ -1,5 +1,6 @@
 #pragma once
-// core/v1 Events as kubelet and scheduler write them: a repeat raises the count of the first. Loop thread.
+// core/v1 Events as kubelet and scheduler write them: a repeat raises the count of the first. Loop
+// thread.
 
 #include <map>
 #include <string>

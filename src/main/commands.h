@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -49,9 +50,17 @@ void add_delete(Program& program);
 void add_completion(Program& program);
 
 // Shared by up, down and restart.
+// This machine as a node, as the command line says it.
+struct NodeFlags {
+  std::vector<std::string> capacity;  // cpu=6, memory=16Gi
+  std::vector<std::string> labels;    // key=value
+  int fake_gpus = 0;
+};
+
 struct StartOptions {
   std::string address;  // empty: the config file's, else 127.0.0.1
   int port = -1;        // below 0: the config file's, else the one kept, else a free one
+  NodeFlags node;
 };
 int start_server(const StateFolder& folder, const StartOptions& options);
 int stop_server(const StateFolder& folder);

@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include "api/meta/names.h"
+#include "api/meta/quantity.h"
 #include "base/strings.h"
 #include "main/commands.h"
 #include "main/config.h"
@@ -44,6 +46,12 @@ constexpr int kPodGraceMs = 10'000;
   if (!options.address.empty())
     arguments.insert(arguments.end(), {"--address", options.address.c_str()});
   if (options.port >= 0) arguments.insert(arguments.end(), {"--port", port.c_str()});
+  for (const std::string& entry : options.node.capacity)
+    arguments.insert(arguments.end(), {"--capacity", entry.c_str()});
+  for (const std::string& entry : options.node.labels)
+    arguments.insert(arguments.end(), {"--node-label", entry.c_str()});
+  const std::string gpus = std::to_string(options.node.fake_gpus);
+  if (options.node.fake_gpus > 0) arguments.insert(arguments.end(), {"--fake-gpus", gpus.c_str()});
   arguments.push_back(nullptr);
   execv("/proc/self/exe", const_cast<char**>(arguments.data()));
   _exit(127);
@@ -88,9 +96,46 @@ void add_listen_flags(CLI::App* command, const std::shared_ptr<StartOptions>& op
                       "the address to listen on (default: 127.0.0.1)");
 }
 
+void add_node_flags(CLI::App* command, NodeFlags& flags) {
+  command
+      ->add_option("--capacity", flags.capacity,
+                   "what pods may ask of this machine, instead of all it has: cpu=6,memory=16Gi")
+      ->delimiter(',');
+  command->add_option("--node-label", flags.labels, "a label of this machine's node: key=value");
+  command
+      ->add_option("--fake-gpus", flags.fake_gpus, "nvidia.com/gpu without any device, for tests")
+      ->check(CLI::Range(0, 1024));
+}
+
+// The flags as the agent takes them.
+Result<NodeOptions> node_options(const NodeFlags& flags) {
+  NodeOptions out;
+  for (const std::string& entry : flags.capacity) {
+    const size_t equals = entry.find('=');
+    const auto amount = equals == std::string::npos ? Quantity::parse("")
+                                                    : Quantity::parse(entry.substr(equals + 1));
+    if (!amount || amount->is_negative())
+      return error(Reason::BadRequest,
+                   fmt::format("--capacity {} is not of the form cpu=6 or memory=16Gi", entry));
+    out.capacity[entry.substr(0, equals)] = amount->canonical();
+  }
+  for (const std::string& entry : flags.labels) {
+    const size_t equals = entry.find('=');
+    if (equals == std::string::npos || !qualified_name_problems(entry.substr(0, equals)).empty() ||
+        !label_value_problems(entry.substr(equals + 1)).empty()) {
+      return error(Reason::BadRequest,
+                   fmt::format("--node-label {} is not of the form key=value", entry));
+    }
+    out.labels[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  out.fake_gpus = flags.fake_gpus;
+  return out;
+}
+
 }  // namespace
 
 int start_server(const StateFolder& folder, const StartOptions& options) {
+  if (auto node = node_options(options.node); !node) return print_error(node.error().message);
   if (const int pid = folder.running_pid(); pid != 0) {
     const std::string running = fmt::format(
         "the control plane is already up (pid {}, state folder {})", pid, folder.path());
@@ -156,6 +201,7 @@ void add_up(Program& program) {
                                   "  trainyard up\n  trainyard up --port 6443 --state ./state\n");
   command->group(kServerCommands);
   add_listen_flags(command, options);
+  add_node_flags(command, options->node);
   command->callback([&program, options] {
     program.run = [&program, options] {
       auto folder = program.folder();
@@ -194,6 +240,7 @@ void add_restart(Program& program) {
       "  trainyard restart\n");
   command->group(kServerCommands);
   add_listen_flags(command, options);
+  add_node_flags(command, options->node);
   command->callback([&program, options] {
     program.run = [&program, options] {
       auto folder = program.folder();
@@ -218,8 +265,13 @@ void add_serve(Program& program) {
       ->add_option("--ready-fd", options->ready_fd,
                    "a descriptor to say on that the server answers")
       ->group("");
-  command->callback([&program, options] {
-    program.run = [&program, options] {
+  auto flags = std::make_shared<NodeFlags>();
+  add_node_flags(command, *flags);
+  command->callback([&program, options, flags] {
+    program.run = [&program, options, flags] {
+      auto node = node_options(*flags);
+      if (!node) return static_cast<int>(print_error(node.error().message));
+      options->node = std::move(*node);
       auto folder = program.folder();
       return folder ? serve(*folder, *options) : print_error(folder.error().message);
     };

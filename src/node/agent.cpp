@@ -1,8 +1,7 @@
 #include "node/agent.h"
 
-#include <signal.h>
-
 #include <algorithm>
+#include <signal.h>
 
 #include <fmt/format.h>
 
@@ -20,16 +19,23 @@ constexpr uint32_t kAddresses = 1 << 22;  // 127.64.0.0/10
 
 }  // namespace
 
-Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options, MachineFacts machine)
-    : client_(client), loop_(loop), runtime_(runtime), options_(std::move(options)), machine_(std::move(machine)),
-      events_(client, loop, "kubelet", options_.name.empty() ? lower(machine_.hostname) : options_.name) {
+Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options,
+             MachineFacts machine)
+    : client_(client),
+      loop_(loop),
+      runtime_(runtime),
+      options_(std::move(options)),
+      machine_(std::move(machine)),
+      events_(client, loop, "kubelet",
+              options_.name.empty() ? lower(machine_.hostname) : options_.name) {
   if (options_.name.empty()) options_.name = lower(machine_.hostname);
 }
 
 Agent::~Agent() {
   *alive_ = false;
   if (subscription_ != 0) client_.unfollow(subscription_);
-  for (const auto& [uid, pod] : pods_) loop_.cancel(pod.timer);
+  for (const auto& [uid, pod] : pods_)
+    loop_.cancel(pod.timer);
 }
 
 void Agent::start() {
@@ -52,13 +58,18 @@ void Agent::register_node() {
     if (!made) return log_error("the node could not be registered: {}", made.error().message);
     // A create adds the not-ready taint; the second pass takes it off and writes the status.
     Json again = node_object(options_, machine_, (*made)->tree(), loop_.now());
-    client_.submit({ClientWrite::Verb::Update, kNode, "", options_.name, again}, [this, alive](Result<ObjectPtr> updated) {
-      if (!*alive || !updated) return;
-      Json status = node_object(options_, machine_, (*updated)->tree(), loop_.now());
-      client_.submit({ClientWrite::Verb::UpdateStatus, kNode, "", options_.name, std::move(status)}, [](const Result<ObjectPtr>& written) {
-        if (!written) log_warning("the node's status was not written: {}", written.error().message);
-      });
-    });
+    client_.submit(
+        {ClientWrite::Verb::Update, kNode, "", options_.name, again},
+        [this, alive](Result<ObjectPtr> updated) {
+          if (!*alive || !updated) return;
+          Json status = node_object(options_, machine_, (*updated)->tree(), loop_.now());
+          client_.submit(
+              {ClientWrite::Verb::UpdateStatus, kNode, "", options_.name, std::move(status)},
+              [](const Result<ObjectPtr>& written) {
+                if (!written)
+                  log_warning("the node's status was not written: {}", written.error().message);
+              });
+        });
   };
   if (live == nullptr) {
     client_.submit({ClientWrite::Verb::Create, kNode, "", options_.name, std::move(node)}, update);
@@ -69,7 +80,8 @@ void Agent::register_node() {
 
 void Agent::take_up_pods() {
   subscription_ = client_.follow(kPod, [this](const ObjectEvent& event) { on_pod(event); });
-  for (const ObjectPtr& object : client_.list(kPod)) on_pod({ObjectEvent::Type::Added, kPod, object, nullptr});
+  for (const ObjectPtr& object : client_.list(kPod))
+    on_pod({ObjectEvent::Type::Added, kPod, object, nullptr});
   for (const std::string& uid : runtime_.pods()) {
     if (pods_.contains(uid)) continue;
     // Its object is gone, or was made anew: what runs of it is ended.
@@ -116,7 +128,8 @@ void Agent::sync(const std::string& uid) {
   }
   PodWorld world = observe(pod, object->tree());
   PodPlan plan = plan_pod(world);
-  if (const std::string text = to_text(plan); !text.empty()) log_debug("pod {}/{}: {}", pod.ns, pod.name, text);
+  if (const std::string text = to_text(plan); !text.empty())
+    log_debug("pod {}/{}: {}", pod.ns, pod.name, text);
   act(pod, world, std::move(plan));
 }
 
@@ -138,7 +151,9 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
     });
   }
   if (pod.pod_ip.empty()) {
-    pod.pod_ip = bool_at(tree, {"spec", "hostNetwork"}) ? options_.address : std::string(text_at(tree, {"status", "podIP"}));
+    pod.pod_ip = bool_at(tree, {"spec", "hostNetwork"})
+                     ? options_.address
+                     : std::string(text_at(tree, {"status", "podIP"}));
     if (pod.pod_ip.empty()) pod.pod_ip = free_address();
     addresses_.insert(pod.pod_ip);
   }
@@ -154,9 +169,11 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
 }
 
 void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
-  // While a status is being stored containers need not wait for the disk; what the next one tells follows it.
+  // While a status is being stored containers need not wait for the disk; what the next one tells
+  // follows it.
   const bool may_write = !pod.busy;
-  // What a status tells is announced once that status is stored: a lost race announces nothing twice.
+  // What a status tells is announced once that status is stored: a lost race announces nothing
+  // twice.
   std::vector<EventText> announced;
   for (const PodEvent& event : plan.events) {
     EventText text{event.type, event.reason, event.message, event.field_path};
@@ -168,7 +185,8 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
     }
   }
   if (plan.start_pod) start_pod(pod, world.pod);
-  for (const PodPlan::Start& start : plan.start) start_container(pod, world.pod, start);
+  for (const PodPlan::Start& start : plan.start)
+    start_container(pod, world.pod, start);
   for (const PodPlan::Signal& signal : plan.signals) {
     pod.told_to_end.insert(signal.container);
     runtime_.signal(pod.uid, signal.container, signal.number);
@@ -180,8 +198,10 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   }
   if (plan.look_again) wait_until(pod, *plan.look_again);
   if (!may_write) return;
-  if (plan.status) return write_status(pod, world.pod, std::move(*plan.status), std::move(announced));
-  for (const EventText& event : announced) events_.record(world.pod, event);
+  if (plan.status)
+    return write_status(pod, world.pod, std::move(*plan.status), std::move(announced));
+  for (const EventText& event : announced)
+    events_.record(world.pod, event);
   if (plan.delete_object) delete_object(pod);
 }
 
@@ -191,7 +211,8 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
   out.env.host_ip = options_.address;
   if (const ObjectPtr node = client_.get(kNode, "", options_.name)) {
     const Json tree = node->tree();
-    if (const Json* allocatable = find_path(tree, {"status", "allocatable"})) out.env.allocatable = *allocatable;
+    if (const Json* allocatable = find_path(tree, {"status", "allocatable"}))
+      out.env.allocatable = *allocatable;
   }
   out.env.find = [this, ns = pod.ns](std::string_view kind, std::string_view name) {
     const ObjectPtr object = client_.get({"v1", std::string(kind)}, ns, name);
@@ -207,7 +228,8 @@ void Agent::start_pod(Pod& pod, const Json& tree) {
   auto launch = pod_launch(tree, launch_facts(pod));
   if (!launch) return note_problem(pod, tree, "", "FailedMount", launch.error().message);
   pod.starting = true;
-  runtime_.start_pod(std::move(*launch), [this, uid = pod.uid, alive = alive_](const Result<void>& started) {
+  runtime_.start_pod(std::move(*launch), [this, uid = pod.uid,
+                                          alive = alive_](const Result<void>& started) {
     if (!*alive) return;
     const auto found = pods_.find(uid);
     if (found == pods_.end()) return;
@@ -227,24 +249,30 @@ void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& st
     for (const Json& container : list_at(tree, {"spec", list})) {
       if (text_at(container, {"name"}) != start.container) continue;
       auto made = container_launch(tree, container, start.run, launch_facts(pod));
-      if (made.refusal) return note_problem(pod, tree, start.container, made.refusal->reason, made.refusal->message);
+      if (made.refusal)
+        return note_problem(pod, tree, start.container, made.refusal->reason,
+                            made.refusal->message);
       pod.problems.erase(start.container);
       pod.failures.erase(start.container);
       pod.requested[start.container] = start.run;
-      runtime_.start(pod.uid, std::move(made.launch), [this, uid = pod.uid, container_name = start.container, alive = alive_](const Result<void>& started) {
-        if (!*alive || started) return;
-        const auto found = pods_.find(uid);
-        if (found == pods_.end()) return;
-        log_warning("pod {}/{}: container {} was not started: {}", found->second.ns, found->second.name, container_name, started.error().message);
-        found->second.requested.erase(container_name);
-        sync_later(uid);
-      });
+      runtime_.start(pod.uid, std::move(made.launch),
+                     [this, uid = pod.uid, container_name = start.container,
+                      alive = alive_](const Result<void>& started) {
+                       if (!*alive || started) return;
+                       const auto found = pods_.find(uid);
+                       if (found == pods_.end()) return;
+                       log_warning("pod {}/{}: container {} was not started: {}", found->second.ns,
+                                   found->second.name, container_name, started.error().message);
+                       found->second.requested.erase(container_name);
+                       sync_later(uid);
+                     });
     }
   }
 }
 
 // Waits a little longer each time; the status shows the reason meanwhile.
-void Agent::note_problem(Pod& pod, const Json& tree, const std::string& container, std::string reason, std::string message) {
+void Agent::note_problem(Pod& pod, const Json& tree, const std::string& container,
+                         std::string reason, std::string message) {
   const int failures = std::min(pod.failures[container]++, 6);
   const Duration wait = std::min(kLongestRetry, kFirstRetry * (1 << failures));
   if (container.empty()) events_.record(tree, {"Warning", reason, message, ""});
@@ -253,44 +281,55 @@ void Agent::note_problem(Pod& pod, const Json& tree, const std::string& containe
   sync_later(pod.uid);
 }
 
-void Agent::write_status(Pod& pod, const Json& tree, Json status, std::vector<EventText> announced) {
+void Agent::write_status(Pod& pod, const Json& tree, Json status,
+                         std::vector<EventText> announced) {
   Json object = tree;
   object.get_object()["status"] = std::move(status);
   pod.busy = true;
   client_.submit({ClientWrite::Verb::UpdateStatus, kPod, pod.ns, pod.name, std::move(object)},
-                 [this, uid = pod.uid, announced = std::move(announced), alive = alive_](const Result<ObjectPtr>& written) {
-    if (!*alive) return;
-    const auto found = pods_.find(uid);
-    if (found == pods_.end()) return;
-    found->second.busy = false;
-    if (written && *written != nullptr && !announced.empty()) {
-      const Json about = (*written)->tree();
-      for (const EventText& event : announced) events_.record(about, event);
-    }
-    if (!written && written.error().reason != Reason::Conflict && written.error().reason != Reason::NotFound) {
-      log_warning("the status of pod {}/{} was not written: {}", found->second.ns, found->second.name, written.error().message);
-      wait_until(found->second, loop_.now() + kFirstRetry);
-      return;
-    }
-    // The store has the write now; whatever happened meanwhile is looked at with it.
-    found->second.again = false;
-    sync(uid);
-  });
+                 [this, uid = pod.uid, announced = std::move(announced),
+                  alive = alive_](const Result<ObjectPtr>& written) {
+                   if (!*alive) return;
+                   const auto found = pods_.find(uid);
+                   if (found == pods_.end()) return;
+                   found->second.busy = false;
+                   if (written && *written != nullptr && !announced.empty()) {
+                     const Json about = (*written)->tree();
+                     for (const EventText& event : announced)
+                       events_.record(about, event);
+                   }
+                   if (!written && written.error().reason != Reason::Conflict &&
+                       written.error().reason != Reason::NotFound) {
+                     log_warning("the status of pod {}/{} was not written: {}", found->second.ns,
+                                 found->second.name, written.error().message);
+                     wait_until(found->second, loop_.now() + kFirstRetry);
+                     return;
+                   }
+                   // The store has the write now; whatever happened meanwhile is looked at with it.
+                   found->second.again = false;
+                   sync(uid);
+                 });
 }
 
 void Agent::delete_object(Pod& pod) {
   pod.busy = true;
-  Json options = JsonObject{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"gracePeriodSeconds", 0}, {"preconditions", JsonObject{{"uid", pod.uid}}}};
-  client_.submit({ClientWrite::Verb::Delete, kPod, pod.ns, pod.name, std::move(options)}, [this, uid = pod.uid, alive = alive_](const Result<ObjectPtr>& deleted) {
-    if (!*alive) return;
-    const auto found = pods_.find(uid);
-    if (found == pods_.end()) return;
-    found->second.busy = false;
-    if (!deleted && deleted.error().reason != Reason::NotFound && deleted.error().reason != Reason::Conflict) {
-      log_warning("pod {}/{} could not be deleted: {}", found->second.ns, found->second.name, deleted.error().message);
-    }
-    if (found->second.gone || std::exchange(found->second.again, false)) sync(uid);
-  });
+  Json options = JsonObject{{"apiVersion", "v1"},
+                            {"kind", "DeleteOptions"},
+                            {"gracePeriodSeconds", 0},
+                            {"preconditions", JsonObject{{"uid", pod.uid}}}};
+  client_.submit({ClientWrite::Verb::Delete, kPod, pod.ns, pod.name, std::move(options)},
+                 [this, uid = pod.uid, alive = alive_](const Result<ObjectPtr>& deleted) {
+                   if (!*alive) return;
+                   const auto found = pods_.find(uid);
+                   if (found == pods_.end()) return;
+                   found->second.busy = false;
+                   if (!deleted && deleted.error().reason != Reason::NotFound &&
+                       deleted.error().reason != Reason::Conflict) {
+                     log_warning("pod {}/{} could not be deleted: {}", found->second.ns,
+                                 found->second.name, deleted.error().message);
+                   }
+                   if (found->second.gone || std::exchange(found->second.again, false)) sync(uid);
+                 });
 }
 
 // Whatever is left of it on this machine goes: processes first, then folders, then logs.
@@ -318,11 +357,13 @@ void Agent::wait_until(Pod& pod, Time at) {
   });
 }
 
-// A loopback address of its own for each pod: names of peers resolve to different places although all share the host's network.
+// A loopback address of its own for each pod: names of peers resolve to different places although
+// all share the host's network.
 std::string Agent::free_address() {
   for (uint32_t tries = 0; tries < kAddresses; ++tries) {
     const uint32_t number = 1 + next_address_++ % (kAddresses - 2);
-    std::string address = fmt::format("127.{}.{}.{}", 64 + (number >> 16), (number >> 8) & 255, number & 255);
+    std::string address =
+        fmt::format("127.{}.{}.{}", 64 + (number >> 16), (number >> 8) & 255, number & 255);
     if (!addresses_.contains(address)) return address;
   }
   return options_.address;

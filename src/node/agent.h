@@ -1,6 +1,6 @@
 #pragma once
-// The node agent: for each pod bound to this node observe → plan (plan_pod.h) → act. It knows the cluster through Client and
-// processes through PodRuntime. Loop thread.
+// The node agent: for each pod bound to this node observe → plan (plan_pod.h) → act. It knows the
+// cluster through Client and processes through PodRuntime. Loop thread.
 
 #include <map>
 #include <memory>
@@ -31,10 +31,10 @@ class Agent {
   // What the agent remembers of one pod between two looks.
   struct Pod {
     std::string uid, ns, name;
-    bool busy = false;   // a write is under way; then the pod is looked at again
+    bool busy = false;  // a write is under way; then the pod is looked at again
     bool again = false;
     bool starting = false;
-    bool gone = false;   // its object is no more
+    bool gone = false;  // its object is no more
     std::string pod_ip;
     std::map<std::string, int> requested;
     std::map<std::string, StartProblem> problems;
@@ -54,7 +54,8 @@ class Agent {
   void act(Pod& pod, PodWorld& world, PodPlan plan);
   void start_pod(Pod& pod, const Json& tree);
   void start_container(Pod& pod, const Json& tree, const PodPlan::Start& start);
-  void note_problem(Pod& pod, const Json& tree, const std::string& container, std::string reason, std::string message);
+  void note_problem(Pod& pod, const Json& tree, const std::string& container, std::string reason,
+                    std::string message);
   void end_gone_pod(Pod& pod);
   void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventText> announced);
   void delete_object(Pod& pod);

@@ -15,10 +15,16 @@ namespace {
 
 class AgentTest : public ::testing::Test {
  protected:
-  AgentTest() : client_(*harness_.store, harness_.api->committer(), [this] { return harness_.api->kinds(); }, "trainyard"), runtime_(harness_.loop) {
+  AgentTest()
+      : client_(
+            *harness_.store, harness_.api->committer(), [this] { return harness_.api->kinds(); },
+            "trainyard"),
+        runtime_(harness_.loop) {
     harness_.make_namespace("ns");
-    harness_.call("POST", "/api/v1/namespaces/ns/serviceaccounts", R"({"metadata":{"name":"default"}})");
-    harness_.call("POST", "/api/v1/namespaces/ns/configmaps", R"({"metadata":{"name":"kube-root-ca.crt"},"data":{"ca.crt":"x"}})");
+    harness_.call("POST", "/api/v1/namespaces/ns/serviceaccounts",
+                  R"({"metadata":{"name":"default"}})");
+    harness_.call("POST", "/api/v1/namespaces/ns/configmaps",
+                  R"({"metadata":{"name":"kube-root-ca.crt"},"data":{"ca.crt":"x"}})");
     start();
   }
   void start() {
@@ -47,15 +53,18 @@ class AgentTest : public ::testing::Test {
     return std::string(text_at(now, {"metadata", "uid"}));
   }
   void create(const std::string& more) {
-    const Answer made = harness_.call("POST", "/api/v1/namespaces/ns/pods",
-                                      R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","command":["x"]}],)" + more + "}}");
+    const Answer made = harness_.call(
+        "POST", "/api/v1/namespaces/ns/pods",
+        R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","command":["x"]}],)" +
+            more + "}}");
     ASSERT_EQ(made.status, 201) << made.text;
     settle();
   }
   std::vector<std::string> reasons() {
     std::vector<std::string> out;
     const Json events = harness_.call("GET", "/api/v1/namespaces/ns/events").json;
-    for (const Json& event : list_at(events, {"items"})) out.emplace_back(text_at(event, {"reason"}));
+    for (const Json& event : list_at(events, {"items"}))
+      out.emplace_back(text_at(event, {"reason"}));
     std::ranges::sort(out);
     return out;
   }
@@ -102,7 +111,9 @@ TEST_F(AgentTest, ACrashLoopBacksOff) {
     settle();
     if (i > 0) {
       const Json now = pod();
-      EXPECT_EQ(text_at(list_at(now, {"status", "containerStatuses"})[0], {"state", "waiting", "reason"}), "CrashLoopBackOff");
+      EXPECT_EQ(
+          text_at(list_at(now, {"status", "containerStatuses"})[0], {"state", "waiting", "reason"}),
+          "CrashLoopBackOff");
       harness_.loop.advance(std::chrono::seconds(10 << (i - 1)));
     }
     EXPECT_EQ(runtime_.launches.size(), static_cast<size_t>(i + 2));
@@ -150,7 +161,8 @@ TEST_F(AgentTest, AMissingConfigMapIsToldAndTriedAgain) {
   create(R"("volumes":[{"name":"v","configMap":{"name":"later"}}])");
   EXPECT_EQ(phase(), "Pending");
   EXPECT_TRUE(runtime_.records.empty());
-  harness_.call("POST", "/api/v1/namespaces/ns/configmaps", R"({"metadata":{"name":"later"},"data":{"k":"v"}})");
+  harness_.call("POST", "/api/v1/namespaces/ns/configmaps",
+                R"({"metadata":{"name":"later"},"data":{"k":"v"}})");
   harness_.loop.advance(std::chrono::seconds(5));
   EXPECT_EQ(phase(), "Running");
   EXPECT_EQ(runtime_.pod_launches[uid()].volumes[0].files[0].content, "v");
@@ -162,7 +174,9 @@ TEST_F(AgentTest, ALostShimUnderNeverFailsThePod) {
   settle();
   EXPECT_EQ(phase(), "Failed");
   const Json failed = pod();
-  EXPECT_EQ(text_at(list_at(failed, {"status", "containerStatuses"})[0], {"state", "terminated", "reason"}), "ContainerStatusUnknown");
+  EXPECT_EQ(text_at(list_at(failed, {"status", "containerStatuses"})[0],
+                    {"state", "terminated", "reason"}),
+            "ContainerStatusUnknown");
 }
 
 TEST_F(AgentTest, WhatFitsNowhereSaysWhyAndGoesWhenThereIsRoom) {

@@ -9,15 +9,50 @@ namespace yard {
 namespace {
 
 // By the kernel's numbers (linux/capability.h), without CAP_.
-constexpr std::array<std::string_view, 41> kNames = {
-    "CHOWN",          "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER",        "FSETID",        "KILL",         "SETGID",
-    "SETUID",         "SETPCAP",      "LINUX_IMMUTABLE", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_ADMIN", "NET_RAW",
-    "IPC_LOCK",       "IPC_OWNER",    "SYS_MODULE",      "SYS_RAWIO",     "SYS_CHROOT",    "SYS_PTRACE",   "SYS_PACCT",
-    "SYS_ADMIN",      "SYS_BOOT",     "SYS_NICE",        "SYS_RESOURCE",  "SYS_TIME",      "SYS_TTY_CONFIG", "MKNOD",
-    "LEASE",          "AUDIT_WRITE",  "AUDIT_CONTROL",   "SETFCAP",       "MAC_OVERRIDE",  "MAC_ADMIN",    "SYSLOG",
-    "WAKE_ALARM",     "BLOCK_SUSPEND", "AUDIT_READ",     "PERFMON",       "BPF",           "CHECKPOINT_RESTORE"};
-constexpr std::array<std::string_view, 13> kUsual = {"CHOWN",  "DAC_OVERRIDE", "FOWNER",           "FSETID",  "KILL",       "SETGID", "SETUID",
-                                                     "SETPCAP", "NET_BIND_SERVICE", "NET_RAW", "SYS_CHROOT", "AUDIT_WRITE", "SETFCAP"};
+constexpr std::array<std::string_view, 41> kNames = {"CHOWN",
+                                                     "DAC_OVERRIDE",
+                                                     "DAC_READ_SEARCH",
+                                                     "FOWNER",
+                                                     "FSETID",
+                                                     "KILL",
+                                                     "SETGID",
+                                                     "SETUID",
+                                                     "SETPCAP",
+                                                     "LINUX_IMMUTABLE",
+                                                     "NET_BIND_SERVICE",
+                                                     "NET_BROADCAST",
+                                                     "NET_ADMIN",
+                                                     "NET_RAW",
+                                                     "IPC_LOCK",
+                                                     "IPC_OWNER",
+                                                     "SYS_MODULE",
+                                                     "SYS_RAWIO",
+                                                     "SYS_CHROOT",
+                                                     "SYS_PTRACE",
+                                                     "SYS_PACCT",
+                                                     "SYS_ADMIN",
+                                                     "SYS_BOOT",
+                                                     "SYS_NICE",
+                                                     "SYS_RESOURCE",
+                                                     "SYS_TIME",
+                                                     "SYS_TTY_CONFIG",
+                                                     "MKNOD",
+                                                     "LEASE",
+                                                     "AUDIT_WRITE",
+                                                     "AUDIT_CONTROL",
+                                                     "SETFCAP",
+                                                     "MAC_OVERRIDE",
+                                                     "MAC_ADMIN",
+                                                     "SYSLOG",
+                                                     "WAKE_ALARM",
+                                                     "BLOCK_SUSPEND",
+                                                     "AUDIT_READ",
+                                                     "PERFMON",
+                                                     "BPF",
+                                                     "CHECKPOINT_RESTORE"};
+constexpr std::array<std::string_view, 13> kUsual = {
+    "CHOWN",   "DAC_OVERRIDE",     "FOWNER",  "FSETID",     "KILL",        "SETGID", "SETUID",
+    "SETPCAP", "NET_BIND_SERVICE", "NET_RAW", "SYS_CHROOT", "AUDIT_WRITE", "SETFCAP"};
 constexpr uint64_t kAll = ~uint64_t{0} >> 1;  // a JSON number of ours is signed
 
 uint64_t bit(std::string_view name) {
@@ -33,9 +68,12 @@ uint64_t bit(std::string_view name) {
 uint64_t container_capabilities(const Json& container) {
   if (bool_at(container, {"securityContext", "privileged"})) return kAll;
   uint64_t mask = 0;
-  for (const std::string_view name : kUsual) mask |= bit(name);
-  for (const Json& name : list_at(container, {"securityContext", "capabilities", "drop"})) mask &= ~bit(text_of(name));
-  for (const Json& name : list_at(container, {"securityContext", "capabilities", "add"})) mask |= bit(text_of(name));
+  for (const std::string_view name : kUsual)
+    mask |= bit(name);
+  for (const Json& name : list_at(container, {"securityContext", "capabilities", "drop"}))
+    mask &= ~bit(text_of(name));
+  for (const Json& name : list_at(container, {"securityContext", "capabilities", "add"}))
+    mask |= bit(text_of(name));
   return mask;
 }
 

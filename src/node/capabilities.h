@@ -5,8 +5,9 @@
 
 namespace yard {
 
-// Which capabilities root has in a container: the runtimes' usual set without mknod (a pod has no device rules to hold it
-// back), plus and minus what the YAML says; all of them when privileged. A mask by the kernel's numbers. Pure.
+// Which capabilities root has in a container: the runtimes' usual set without mknod (a pod has no
+// device rules to hold it back), plus and minus what the YAML says; all of them when privileged. A
+// mask by the kernel's numbers. Pure.
 uint64_t container_capabilities(const Json& container);
 
 }  // namespace yard

@@ -47,12 +47,18 @@ CgroupRoots own_cgroups(std::string_view cgroup, std::string_view mountinfo) {
   return {root("memory"), root("cpu"), root("pids")};
 }
 
-std::vector<CgroupFolder> container_cgroups(const CgroupRoots& roots, std::string_view name, std::string_view pod_uid, const ContainerLaunch& launch) {
+std::vector<CgroupFolder> container_cgroups(const CgroupRoots& roots, std::string_view name,
+                                            std::string_view pod_uid,
+                                            const ContainerLaunch& launch) {
   std::vector<CgroupFolder> out;
-  const auto folder = [&](const std::string& root) { return fmt::format("{}/{}/{}/{}.{}", root, name, pod_uid, launch.container, launch.run); };
+  const auto folder = [&](const std::string& root) {
+    return fmt::format("{}/{}/{}/{}.{}", root, name, pod_uid, launch.container, launch.run);
+  };
   if (!roots.memory.empty()) {
     CgroupFolder memory{folder(roots.memory), {}};
-    if (launch.memory_limit_bytes) memory.limits.emplace_back("memory.limit_in_bytes", std::to_string(*launch.memory_limit_bytes));
+    if (launch.memory_limit_bytes)
+      memory.limits.emplace_back("memory.limit_in_bytes",
+                                 std::to_string(*launch.memory_limit_bytes));
     out.push_back(std::move(memory));
   }
   if (!roots.cpu.empty()) {
@@ -61,13 +67,17 @@ std::vector<CgroupFolder> container_cgroups(const CgroupRoots& roots, std::strin
     cpu.limits.emplace_back("cpu.shares", std::to_string(shares));
     if (launch.cpu_limit_milli) {
       cpu.limits.emplace_back("cpu.cfs_period_us", std::to_string(kPeriodMicros));
-      cpu.limits.emplace_back("cpu.cfs_quota_us", std::to_string(std::max(kLeastQuotaMicros, *launch.cpu_limit_milli * kPeriodMicros / 1000)));
+      cpu.limits.emplace_back(
+          "cpu.cfs_quota_us",
+          std::to_string(
+              std::max(kLeastQuotaMicros, *launch.cpu_limit_milli * kPeriodMicros / 1000)));
     }
     out.push_back(std::move(cpu));
   }
   if (!roots.pids.empty()) {
     CgroupFolder pids{folder(roots.pids), {}};
-    if (launch.processes_limit) pids.limits.emplace_back("pids.max", std::to_string(*launch.processes_limit));
+    if (launch.processes_limit)
+      pids.limits.emplace_back("pids.max", std::to_string(*launch.processes_limit));
     out.push_back(std::move(pids));
   }
   return out;

@@ -1,6 +1,6 @@
 #pragma once
-// Where the control groups of pods lie and which limits go into them. They nest under the server's own group, because at a
-// controller's root they might escape a limit that someone has put on us.
+// Where the control groups of pods lie and which limits go into them. They nest under the server's
+// own group, because at a controller's root they might escape a limit that someone has put on us.
 
 #include <optional>
 #include <string>
@@ -25,6 +25,8 @@ struct CgroupRoots {
 CgroupRoots own_cgroups(std::string_view cgroup, std::string_view mountinfo);
 
 // The groups of one container of a pod, below `name` (one a state folder).
-std::vector<CgroupFolder> container_cgroups(const CgroupRoots& roots, std::string_view name, std::string_view pod_uid, const ContainerLaunch& launch);
+std::vector<CgroupFolder> container_cgroups(const CgroupRoots& roots, std::string_view name,
+                                            std::string_view pod_uid,
+                                            const ContainerLaunch& launch);
 
 }  // namespace yard

@@ -1,13 +1,12 @@
 #include "node/end_pods.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include <fmt/format.h>
@@ -26,7 +25,9 @@ struct Shim {
   bool stopped = false;  // and then stop
 };
 
-void say(const Shim& shim, const std::string& message) { send(shim.fd, message.data(), message.size(), MSG_NOSIGNAL); }
+void say(const Shim& shim, const std::string& message) {
+  send(shim.fd, message.data(), message.size(), MSG_NOSIGNAL);
+}
 
 // The answer to `stat` names what runs: container:run:pid.
 void on_message(Shim& shim, std::string_view message) {
@@ -63,16 +64,19 @@ int end_pods(const std::string& state_folder, std::chrono::milliseconds grace) {
     if (const int fd = connect_to_shim(entry.path().string(), true); fd >= 0) shims.push_back({fd});
   }
   const int count = static_cast<int>(shims.size());
-  for (const Shim& shim : shims) say(shim, "stat");
+  for (const Shim& shim : shims)
+    say(shim, "stat");
   const int deadline = deadline_fd(grace);
   bool expired = false;
   while (!shims.empty()) {
     std::vector<pollfd> waiting{{expired ? -1 : deadline, POLLIN, 0}};
-    for (const Shim& shim : shims) waiting.push_back({shim.fd, POLLIN, 0});
+    for (const Shim& shim : shims)
+      waiting.push_back({shim.fd, POLLIN, 0});
     if (poll(waiting.data(), waiting.size(), -1) < 0) continue;
     if (waiting[0].revents != 0) {
       expired = true;
-      for (const Shim& shim : shims) say(shim, "stop");
+      for (const Shim& shim : shims)
+        say(shim, "stop");
     }
     for (size_t i = 1; i < waiting.size(); ++i) {
       if (waiting[i].revents == 0) continue;

@@ -6,8 +6,8 @@
 
 namespace yard {
 
-// SIGTERM to all, SIGKILL to what is left after `grace`. Answers how many pods were ended. Their journals stay: the next
-// server reads there how each container ended.
+// SIGTERM to all, SIGKILL to what is left after `grace`. Answers how many pods were ended. Their
+// journals stay: the next server reads there how each container ended.
 int end_pods(const std::string& state_folder, std::chrono::milliseconds grace);
 
 }  // namespace yard

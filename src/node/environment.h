@@ -1,5 +1,6 @@
 #pragma once
-// A container's environment, and $(VAR) in its command (kubernetes-core C2, C3). Pure: objects come through a lookup.
+// A container's environment, and $(VAR) in its command (kubernetes-core C2, C3). Pure: objects come
+// through a lookup.
 
 #include <functional>
 #include <map>
@@ -14,7 +15,8 @@
 
 namespace yard {
 
-// Finds an object of the pod's namespace: ("ConfigMap", name) or ("Secret", name); null when there is none.
+// Finds an object of the pod's namespace: ("ConfigMap", name) or ("Secret", name); null when there
+// is none.
 using ObjectLookup = std::function<Json(std::string_view kind, std::string_view name)>;
 
 // What the environment can refer to besides the pod itself.
@@ -27,14 +29,17 @@ struct PodFactsForEnv {
 using Environment = std::vector<std::pair<std::string, std::string>>;  // in order; a name once
 
 // `base` comes first and is overridden: PATH, HOSTNAME, the API server's address.
-Result<Environment> container_environment(const Json& pod, const Json& container, const PodFactsForEnv& facts, const Environment& base);
+Result<Environment> container_environment(const Json& pod, const Json& container,
+                                          const PodFactsForEnv& facts, const Environment& base);
 
 // $(NAME) → value, unknown stays; $$ → $. One pass.
 std::string expand(std::string_view text, const Environment& environment);
 
 // The text of a fieldRef, and of a resourceFieldRef of `container`.
-Result<std::string> field_ref_text(const Json& pod, std::string_view path, const PodFactsForEnv& facts);
-Result<std::string> resource_ref_text(const Json& container, const Json& ref, const Json& allocatable);
+Result<std::string> field_ref_text(const Json& pod, std::string_view path,
+                                   const PodFactsForEnv& facts);
+Result<std::string> resource_ref_text(const Json& container, const Json& ref,
+                                      const Json& allocatable);
 
 // The value of a ConfigMap's or Secret's key; Secrets are decoded. nullopt: no such key.
 std::optional<std::string> data_of(const Json& object, std::string_view key);

@@ -1,30 +1,33 @@
 #include "node/files.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 
 namespace yard {
 
-Error system_error(const std::string& what) { return error(Reason::InternalError, what + ": " + std::strerror(errno)); }
+Error system_error(const std::string& what) {
+  return error(Reason::InternalError, what + ": " + std::strerror(errno));
+}
 
 Result<void> make_folders(const std::string& path, int mode) {
   if (mkdir(path.c_str(), static_cast<mode_t>(mode)) == 0 || errno == EEXIST) return {};
   const size_t slash = path.find_last_of('/');
-  if (errno != ENOENT || slash == std::string::npos || slash == 0) return system_error("cannot make the folder " + path);
+  if (errno != ENOENT || slash == std::string::npos || slash == 0)
+    return system_error("cannot make the folder " + path);
   TRY(make_folders(path.substr(0, slash), mode));
   if (mkdir(path.c_str(), static_cast<mode_t>(mode)) == 0 || errno == EEXIST) return {};
   return system_error("cannot make the folder " + path);
 }
 
 Result<void> write_text(const std::string& path, std::string_view text, int mode, bool synced) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, static_cast<mode_t>(mode));
+  const int fd =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, static_cast<mode_t>(mode));
   if (fd < 0) return system_error("cannot write " + path);
   bool ok = fchmod(fd, static_cast<mode_t>(mode)) == 0;
   while (ok && !text.empty()) {

@@ -11,7 +11,8 @@ namespace yard {
 
 Error system_error(const std::string& what);  // what: strerror(errno)
 Result<void> make_folders(const std::string& path, int mode);
-Result<void> write_text(const std::string& path, std::string_view text, int mode, bool synced = false);
+Result<void> write_text(const std::string& path, std::string_view text, int mode,
+                        bool synced = false);
 // At most `limit` bytes; nullopt when it cannot be read.
 std::optional<std::string> read_text(const std::string& path, size_t limit);
 // The last `limit` bytes.

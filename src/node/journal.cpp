@@ -20,7 +20,9 @@ ContainerRun& run_of(PodRecord& record, std::string_view container, int64_t run)
   return record.runs.back();
 }
 
-Time from_ns(int64_t unix_ns) { return Time{std::chrono::nanoseconds(unix_ns)}; }
+Time from_ns(int64_t unix_ns) {
+  return Time{std::chrono::nanoseconds(unix_ns)};
+}
 
 // The numbers behind verb and container; empty when one is none.
 std::vector<int64_t> numbers(const std::vector<std::string_view>& words, size_t count) {
@@ -52,19 +54,22 @@ void add_journal_line(PodRecord& record, std::string_view line) {
     const auto number = numbers(words, 4);
     if (number.empty()) return;
     ContainerRun& run = run_of(record, words[1], number[0]);
-    run.exit = ContainerExit{static_cast<int>(number[1]), number[2] != 0, false, from_ns(number[3]), ""};
+    run.exit =
+        ContainerExit{static_cast<int>(number[1]), number[2] != 0, false, from_ns(number[3]), ""};
   } else if (verb == "failed") {
     const auto number = numbers(words, 2);
     if (number.empty()) return;
     ContainerRun& run = run_of(record, words[1], number[0]);
     run.started = from_ns(number[1]);
     const size_t why = static_cast<size_t>(words[3].data() + words[3].size() - line.data()) + 1;
-    run.failure = why < line.size() ? std::string(line.substr(why)) : "the command could not be started";
+    run.failure =
+        why < line.size() ? std::string(line.substr(why)) : "the command could not be started";
     run.exit = ContainerExit{kStartErrorCode, false, false, run.started, ""};
   } else if (verb == "lost") {
     const auto number = numbers(words, 2);
     if (number.empty()) return;
-    run_of(record, words[1], number[0]).exit = ContainerExit{kLostCode, false, true, from_ns(number[1]), ""};
+    run_of(record, words[1], number[0]).exit =
+        ContainerExit{kLostCode, false, true, from_ns(number[1]), ""};
   }
 }
 

@@ -9,8 +9,10 @@ namespace {
 
 TEST(Journal, TellsWhatBecameOfEachRun) {
   PodRecord record;
-  for (const char* line : {"refused no ipc namespace: Operation not permitted", "start c 0 41 900 1000000000", "exit c 0 137 1 2000000000",
-                           "start c 1 42 950 3000000000", "failed d 0 4000000000 exec: \"x\": not found", "lost c 1 5000000000"}) {
+  for (const char* line :
+       {"refused no ipc namespace: Operation not permitted", "start c 0 41 900 1000000000",
+        "exit c 0 137 1 2000000000", "start c 1 42 950 3000000000",
+        "failed d 0 4000000000 exec: \"x\": not found", "lost c 1 5000000000"}) {
     add_journal_line(record, line);
   }
   ASSERT_EQ(record.runs.size(), 3u);
@@ -26,7 +28,9 @@ TEST(Journal, TellsWhatBecameOfEachRun) {
 
 TEST(Journal, LinesItCannotReadSayNothing) {
   PodRecord record;
-  for (const char* line : {"", "start", "start c", "start c x 1 2 3", "exit c 0", "failed c 0", "later c 0 1", "lost c"}) add_journal_line(record, line);
+  for (const char* line : {"", "start", "start c", "start c x 1 2 3", "exit c 0", "failed c 0",
+                           "later c 0 1", "lost c"})
+    add_journal_line(record, line);
   EXPECT_TRUE(record.runs.empty());
 }
 
@@ -55,7 +59,8 @@ TEST(Cgroups, NestUnderTheServersOwn) {
   const auto folders = container_cgroups(roots, "ty", "u", launch);
   ASSERT_EQ(folders.size(), 2u);
   EXPECT_EQ(folders[0].folder, "/sys/fs/cgroup/memory/a/b/ty/u/c.0");
-  EXPECT_EQ(folders[0].limits.front(), (std::pair<std::string, std::string>{"memory.limit_in_bytes", "1000"}));
+  EXPECT_EQ(folders[0].limits.front(),
+            (std::pair<std::string, std::string>{"memory.limit_in_bytes", "1000"}));
   EXPECT_EQ(folders[1].limits[0].second, "512");
   EXPECT_EQ(folders[1].limits[2].second, "150000");
 }

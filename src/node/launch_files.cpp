@@ -8,24 +8,32 @@ namespace yard {
 namespace {
 
 // What a pod sees of the host's own files, read-only.
-constexpr const char* kHostFolders[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/srv"};
+constexpr const char* kHostFolders[] = {"/usr",   "/bin",    "/sbin", "/lib", "/lib32",
+                                        "/lib64", "/libx32", "/opt",  "/etc", "/srv"};
 
 JsonArray texts(const std::vector<std::string>& list) {
   JsonArray out;
-  for (const std::string& text : list) out.emplace_back(text);
+  for (const std::string& text : list)
+    out.emplace_back(text);
   return out;
 }
 
 JsonObject mount(std::string source, std::string_view target) {
-  return {{"source", std::move(source)}, {"target", target}, {"subPath", ""}, {"readOnly", false}, {"recursive", false}};
+  return {{"source", std::move(source)},
+          {"target", target},
+          {"subPath", ""},
+          {"readOnly", false},
+          {"recursive", false}};
 }
 
 JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodFolders& folders) {
   JsonArray out;
   const auto is_taken = [&](std::string_view target) {
-    return std::ranges::any_of(launch.mounts, [&](const LaunchMount& each) { return each.target == target; });
+    return std::ranges::any_of(launch.mounts,
+                               [&](const LaunchMount& each) { return each.target == target; });
   };
-  if (!pod.hosts.empty() && !is_taken("/etc/hosts")) out.push_back(mount(folders.run + "/hosts", "/etc/hosts"));
+  if (!pod.hosts.empty() && !is_taken("/etc/hosts"))
+    out.push_back(mount(folders.run + "/hosts", "/etc/hosts"));
   if (!launch.message_path.empty() && !is_taken(launch.message_path)) {
     out.push_back(mount(folders.message(launch.container, launch.run), launch.message_path));
   }
@@ -34,7 +42,8 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
   std::ranges::stable_sort(sorted, {}, [](const LaunchMount& each) { return each.target; });
   for (const LaunchMount& each : sorted) {
     const auto volume = std::ranges::find(pod.volumes, each.volume, &LaunchVolume::name);
-    const bool host_path = volume != pod.volumes.end() && volume->type == LaunchVolume::Type::HostPath;
+    const bool host_path =
+        volume != pod.volumes.end() && volume->type == LaunchVolume::Type::HostPath;
     JsonObject entry = mount(host_path ? volume->path : folders.volume(each.volume), each.target);
     entry["subPath"] = each.sub_path;
     entry["readOnly"] = each.read_only;
@@ -52,11 +61,15 @@ std::string log_folder_name(std::string_view ns, std::string_view name, std::str
 
 std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders) {
   JsonArray memory;
-  memory.push_back(JsonObject{{"folder", folders.run + "/shm"}, {"bytes", launch.shared_memory_bytes}});
+  memory.push_back(
+      JsonObject{{"folder", folders.run + "/shm"}, {"bytes", launch.shared_memory_bytes}});
   JsonArray volumes;
   for (const LaunchVolume& volume : launch.volumes) {
-    if (volume.type == LaunchVolume::Type::Memory) memory.push_back(JsonObject{{"folder", folders.volume(volume.name)}, {"bytes", volume.bytes}});
-    if (volume.type == LaunchVolume::Type::HostPath) volumes.push_back(JsonObject{{"name", volume.name}, {"path", volume.path}});
+    if (volume.type == LaunchVolume::Type::Memory)
+      memory.push_back(
+          JsonObject{{"folder", folders.volume(volume.name)}, {"bytes", volume.bytes}});
+    if (volume.type == LaunchVolume::Type::HostPath)
+      volumes.push_back(JsonObject{{"name", volume.name}, {"path", volume.path}});
   }
   return to_text(JsonObject{{"version", 1},
                             {"uid", launch.uid},
@@ -69,13 +82,18 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders) 
                             {"hostPaths", std::move(volumes)}});
 }
 
-std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch& pod, const PodFolders& folders, const std::vector<CgroupFolder>& cgroups) {
+std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch& pod,
+                                  const PodFolders& folders,
+                                  const std::vector<CgroupFolder>& cgroups) {
   JsonArray groups, cgroup_list, host_folders;
-  for (const int64_t group : launch.groups) groups.emplace_back(group);
-  for (const char* folder : kHostFolders) host_folders.emplace_back(folder);
+  for (const int64_t group : launch.groups)
+    groups.emplace_back(group);
+  for (const char* folder : kHostFolders)
+    host_folders.emplace_back(folder);
   for (const CgroupFolder& cgroup : cgroups) {
     JsonArray limits;
-    for (const auto& [file, text] : cgroup.limits) limits.push_back(JsonObject{{"file", file}, {"text", text}});
+    for (const auto& [file, text] : cgroup.limits)
+      limits.push_back(JsonObject{{"file", file}, {"text", text}});
     cgroup_list.push_back(JsonObject{{"folder", cgroup.folder}, {"limits", std::move(limits)}});
   }
   return to_text(JsonObject{{"version", 1},

@@ -14,13 +14,21 @@ struct PodFolders {
   std::string run;   // <state>/run/<uid>
   std::string logs;  // <state>/logs/<namespace>_<pod>_<uid>
   std::string volume(std::string_view name) const { return run + "/volumes/" + std::string(name); }
-  std::string message(std::string_view container, int number) const { return run + "/messages/" + std::string(container) + "." + std::to_string(number); }
-  std::string log(std::string_view container, int number) const { return logs + "/" + std::string(container) + "/" + std::to_string(number) + ".log"; }
-  std::string container_file(std::string_view container, int number) const { return run + "/" + std::string(container) + "." + std::to_string(number) + ".json"; }
+  std::string message(std::string_view container, int number) const {
+    return run + "/messages/" + std::string(container) + "." + std::to_string(number);
+  }
+  std::string log(std::string_view container, int number) const {
+    return logs + "/" + std::string(container) + "/" + std::to_string(number) + ".log";
+  }
+  std::string container_file(std::string_view container, int number) const {
+    return run + "/" + std::string(container) + "." + std::to_string(number) + ".json";
+  }
 };
 std::string log_folder_name(std::string_view ns, std::string_view name, std::string_view uid);
 
 std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders);
-std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch& pod, const PodFolders& folders, const std::vector<CgroupFolder>& cgroups);
+std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch& pod,
+                                  const PodFolders& folders,
+                                  const std::vector<CgroupFolder>& cgroups);
 
 }  // namespace yard

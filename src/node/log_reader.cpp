@@ -1,20 +1,20 @@
 #include "node/log_reader.h"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include "node/files.h"
 
 namespace yard {
 namespace {
 
-constexpr int kMostFiles = 5;                 // as the shim rotates
-constexpr size_t kMostFileBytes = 64 << 20;   // a file is rotated at 10 MB; one line may be longer
-constexpr size_t kHead = 30;                  // of the timestamp
-constexpr std::string_view kDropped = "[trainyard] older lines of this log were dropped before they could be read\n";
+constexpr int kMostFiles = 5;                // as the shim rotates
+constexpr size_t kMostFileBytes = 64 << 20;  // a file is rotated at 10 MB; one line may be longer
+constexpr size_t kHead = 30;                 // of the timestamp
+constexpr std::string_view kDropped =
+    "[trainyard] older lines of this log were dropped before they could be read\n";
 
 struct Line {
   std::string_view time, text;
@@ -33,7 +33,8 @@ std::optional<Line> parse_line(std::string_view line) {
 // Where the last `lines` lines of a file's text begin; `lines` is what is still missing after it.
 size_t tail_offset(std::string_view text, int64_t& lines) {
   size_t at = text.size();
-  // From the end: a record that ends a line begins a new one to count; pieces belong to the line they end in.
+  // From the end: a record that ends a line begins a new one to count; pieces belong to the line
+  // they end in.
   bool first = true;
   while (at > 0) {
     const size_t begin = at < 2 ? 0 : text.rfind('\n', at - 2) + 1;
@@ -50,7 +51,8 @@ size_t tail_offset(std::string_view text, int64_t& lines) {
 
 }  // namespace
 
-LogReader::LogReader(std::string path, LogReadOptions options) : path_(std::move(path)), options_(std::move(options)) {
+LogReader::LogReader(std::string path, LogReadOptions options)
+    : path_(std::move(path)), options_(std::move(options)) {
   if (options_.since) since_ = rfc3339_nano(*options_.since);
 }
 
@@ -58,7 +60,9 @@ LogReader::~LogReader() {
   if (fd_ >= 0) close(fd_);
 }
 
-std::string LogReader::file(int number) const { return number == 0 ? path_ : path_ + "." + std::to_string(number); }
+std::string LogReader::file(int number) const {
+  return number == 0 ? path_ : path_ + "." + std::to_string(number);
+}
 
 bool LogReader::open_file(int number, int64_t offset) {
   const int fd = ::open(file(number).c_str(), O_RDONLY | O_CLOEXEC);
@@ -105,7 +109,8 @@ bool LogReader::go_to_newer_file(std::string& note) {
   int oldest = -1;
   for (int number = 0; number < kMostFiles; ++number) {
     if (stat(file(number).c_str(), &there) != 0) continue;
-    if (there.st_ino == ours.st_ino && there.st_dev == ours.st_dev) return number > 0 && open_file(number - 1, 0);
+    if (there.st_ino == ours.st_ino && there.st_dev == ours.st_dev)
+      return number > 0 && open_file(number - 1, 0);
     oldest = number;
   }
   if (oldest < 0 || !open_file(oldest, 0)) return false;
@@ -141,12 +146,14 @@ LogReader::Piece LogReader::read(size_t budget) {
     taken += static_cast<size_t>(count);
     pending_.append(buffer, 0, static_cast<size_t>(count));
     size_t begin = 0;
-    for (size_t end = pending_.find('\n'); end != std::string::npos; end = pending_.find('\n', begin)) {
+    for (size_t end = pending_.find('\n'); end != std::string::npos;
+         end = pending_.find('\n', begin)) {
       show(std::string_view(pending_).substr(begin, end - begin), out.bytes);
       begin = end + 1;
     }
     pending_.erase(0, begin);
-    if (options_.limit_bytes && shown_ + static_cast<int64_t>(out.bytes.size()) >= *options_.limit_bytes) {
+    if (options_.limit_bytes &&
+        shown_ + static_cast<int64_t>(out.bytes.size()) >= *options_.limit_bytes) {
       out.bytes.resize(static_cast<size_t>(*options_.limit_bytes - shown_));
       out.finished = true;
     }

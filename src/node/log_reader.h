@@ -1,5 +1,6 @@
 #pragma once
-// Reads the log of one run over its rotated files, as kubectl logs shows it. Blocking: used on the pool.
+// Reads the log of one run over its rotated files, as kubectl logs shows it. Blocking: used on the
+// pool.
 
 #include <cstdint>
 #include <memory>

@@ -1,9 +1,9 @@
 #include "node/log_reader.h"
 
-#include <gtest/gtest.h>
+#include <filesystem>
 #include <stdlib.h>
 
-#include <filesystem>
+#include <gtest/gtest.h>
 
 #include "node/files.h"
 
@@ -18,7 +18,9 @@ class LogReaderTest : public ::testing::Test {
     path_ = folder_ + "/0.log";
   }
   ~LogReaderTest() override { std::filesystem::remove_all(folder_); }
-  void put(const std::string& name, const std::string& text) { ASSERT_TRUE(write_text(folder_ + "/" + name, text, 0600)); }
+  void put(const std::string& name, const std::string& text) {
+    ASSERT_TRUE(write_text(folder_ + "/" + name, text, 0600));
+  }
   std::string all(LogReadOptions options) {
     auto reader = LogReader::open(path_, std::move(options));
     if (!reader) return "error: " + reader.error().message;
@@ -28,7 +30,8 @@ class LogReaderTest : public ::testing::Test {
 };
 
 std::string line(int second, const std::string& text, char tag = 'F') {
-  return "2026-01-01T00:00:0" + std::to_string(second) + ".000000000Z stdout " + tag + " " + text + "\n";
+  return "2026-01-01T00:00:0" + std::to_string(second) + ".000000000Z stdout " + tag + " " + text +
+         "\n";
 }
 
 TEST_F(LogReaderTest, ShowsTailSinceTimestampsAndLimit) {
@@ -44,7 +47,8 @@ TEST_F(LogReaderTest, ShowsTailSinceTimestampsAndLimit) {
   EXPECT_EQ(all({.limit_bytes = 7}), "zero\non");
   EXPECT_EQ(all({.since = parse_rfc3339("2026-01-01T00:00:04Z")}), "three\npar");
   EXPECT_EQ(all({.tail_lines = 3, .timestamps = true}),
-            "2026-01-01T00:00:02.000000000Z two\n2026-01-01T00:00:04.000000000Z three\n2026-01-01T00:00:05.000000000Z par");
+            "2026-01-01T00:00:02.000000000Z two\n2026-01-01T00:00:04.000000000Z "
+            "three\n2026-01-01T00:00:05.000000000Z par");
 }
 
 TEST_F(LogReaderTest, FollowsOverARotation) {
@@ -66,10 +70,13 @@ TEST_F(LogReaderTest, SaysWhatWasDropped) {
   EXPECT_EQ((*reader)->read(1 << 20).bytes, "one\n");
   put("other", line(7, "seven"));
   std::filesystem::rename(folder_ + "/other", path_);
-  EXPECT_EQ((*reader)->read(1 << 20).bytes, "[trainyard] older lines of this log were dropped before they could be read\nseven\n");
+  EXPECT_EQ((*reader)->read(1 << 20).bytes,
+            "[trainyard] older lines of this log were dropped before they could be read\nseven\n");
 }
 
-TEST_F(LogReaderTest, WithoutALogThereIsNothing) { EXPECT_EQ(all({}), "error: there is no log"); }
+TEST_F(LogReaderTest, WithoutALogThereIsNothing) {
+  EXPECT_EQ(all({}), "error: there is no log");
+}
 
 }  // namespace
 }  // namespace yard

@@ -1,11 +1,10 @@
 #include "node/node_object.h"
 
+#include <algorithm>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -34,18 +33,25 @@ JsonArray conditions(const Json& live, Time now) {
   struct Row {
     const char *type, *status, *reason, *message;
   };
-  constexpr Row kRows[] = {{"MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"},
-                           {"DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
-                           {"PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
-                           {"Ready", "True", "KubeletReady", "the node agent takes pods"}};
+  constexpr Row kRows[] = {
+      {"MemoryPressure", "False", "KubeletHasSufficientMemory",
+       "kubelet has sufficient memory available"},
+      {"DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
+      {"PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
+      {"Ready", "True", "KubeletReady", "the node agent takes pods"}};
   JsonArray out;
   for (const Row& row : kRows) {
     std::string changed = rfc3339(now);
     for (const Json& old : list_at(live, {"status", "conditions"})) {
-      if (text_at(old, {"type"}) == row.type && text_at(old, {"status"}) == row.status) changed = text_at(old, {"lastTransitionTime"}, changed);
+      if (text_at(old, {"type"}) == row.type && text_at(old, {"status"}) == row.status)
+        changed = text_at(old, {"lastTransitionTime"}, changed);
     }
-    out.push_back(JsonObject{{"type", row.type}, {"status", row.status}, {"lastHeartbeatTime", rfc3339(now)}, {"lastTransitionTime", changed},
-                             {"reason", row.reason}, {"message", row.message}});
+    out.push_back(JsonObject{{"type", row.type},
+                             {"status", row.status},
+                             {"lastHeartbeatTime", rfc3339(now)},
+                             {"lastTransitionTime", changed},
+                             {"reason", row.reason},
+                             {"message", row.message}});
   }
   return out;
 }
@@ -58,20 +64,26 @@ MachineFacts read_machine(const std::string& state_folder) {
   if (uname(&names) == 0) {
     out.hostname = names.nodename;
     out.kernel = names.release;
-    out.architecture = std::string_view(names.machine) == "x86_64" ? "amd64" : std::string_view(names.machine) == "aarch64" ? "arm64" : names.machine;
+    out.architecture = std::string_view(names.machine) == "x86_64"    ? "amd64"
+                       : std::string_view(names.machine) == "aarch64" ? "arm64"
+                                                                      : names.machine;
   }
   out.os_image = os_release_name();
   out.machine_id = std::string(trim(read_text("/etc/machine-id", kMostText).value_or("")));
-  out.boot_id = std::string(trim(read_text("/proc/sys/kernel/random/boot_id", kMostText).value_or("")));
+  out.boot_id =
+      std::string(trim(read_text("/proc/sys/kernel/random/boot_id", kMostText).value_or("")));
   out.cpus = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
   struct sysinfo memory {};
-  if (sysinfo(&memory) == 0) out.memory_bytes = static_cast<int64_t>(memory.totalram) * memory.mem_unit;
+  if (sysinfo(&memory) == 0)
+    out.memory_bytes = static_cast<int64_t>(memory.totalram) * memory.mem_unit;
   struct statvfs disk {};
-  if (statvfs(state_folder.c_str(), &disk) == 0) out.disk_bytes = static_cast<int64_t>(disk.f_blocks) * static_cast<int64_t>(disk.f_frsize);
+  if (statvfs(state_folder.c_str(), &disk) == 0)
+    out.disk_bytes = static_cast<int64_t>(disk.f_blocks) * static_cast<int64_t>(disk.f_frsize);
   return out;
 }
 
-Json node_object(const NodeOptions& options, const MachineFacts& machine, const Json& live, Time now) {
+Json node_object(const NodeOptions& options, const MachineFacts& machine, const Json& live,
+                 Time now) {
   Json out = live.is_object() ? live : Json(JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}});
   JsonObject& root = out.get_object();
   JsonObject& metadata = object_at(root, "metadata");
@@ -80,14 +92,16 @@ Json node_object(const NodeOptions& options, const MachineFacts& machine, const 
   labels["kubernetes.io/hostname"] = options.name;
   labels["kubernetes.io/os"] = "linux";
   labels["kubernetes.io/arch"] = machine.architecture;
-  for (const auto& [key, value] : options.labels) labels[key] = value;
+  for (const auto& [key, value] : options.labels)
+    labels[key] = value;
 
   JsonObject capacity{{"cpu", std::to_string(machine.cpus)},
                       {"memory", fmt::format("{}Ki", machine.memory_bytes / 1024)},
                       {"ephemeral-storage", fmt::format("{}Ki", machine.disk_bytes / 1024)},
                       {"pods", std::to_string(kMostPods)}};
   if (options.fake_gpus > 0) capacity["nvidia.com/gpu"] = std::to_string(options.fake_gpus);
-  for (const auto& [key, value] : options.capacity) capacity[key] = value;
+  for (const auto& [key, value] : options.capacity)
+    capacity[key] = value;
 
   // A node that is ready takes pods: the taint of its creation goes.
   JsonArray taints;
@@ -105,7 +119,8 @@ Json node_object(const NodeOptions& options, const MachineFacts& machine, const 
   status["capacity"] = capacity;
   status["allocatable"] = std::move(capacity);
   status["conditions"] = std::move(now_true);
-  status["addresses"] = JsonArray{JsonObject{{"type", "InternalIP"}, {"address", options.address}}, JsonObject{{"type", "Hostname"}, {"address", options.name}}};
+  status["addresses"] = JsonArray{JsonObject{{"type", "InternalIP"}, {"address", options.address}},
+                                  JsonObject{{"type", "Hostname"}, {"address", options.name}}};
   status["daemonEndpoints"] = JsonObject{{"kubeletEndpoint", JsonObject{{"Port", 0}}}};
   status["nodeInfo"] = JsonObject{{"machineID", machine.machine_id},
                                   {"systemUUID", machine.machine_id},

@@ -10,7 +10,7 @@
 namespace yard {
 
 struct NodeOptions {
-  std::string name;                             // "": the host's name in lower case
+  std::string name;  // "": the host's name in lower case
   std::string address = "127.0.0.1";
   std::map<std::string, std::string> capacity;  // --capacity: instead of what the machine has
   std::map<std::string, std::string> labels;    // --node-label
@@ -26,7 +26,9 @@ struct MachineFacts {
 };
 MachineFacts read_machine(const std::string& state_folder);
 
-// The Node as it should be; `live` is the stored one or null. Its taints, annotations and foreign labels stay. Pure.
-Json node_object(const NodeOptions& options, const MachineFacts& machine, const Json& live, Time now);
+// The Node as it should be; `live` is the stored one or null. Its taints, annotations and foreign
+// labels stay. Pure.
+Json node_object(const NodeOptions& options, const MachineFacts& machine, const Json& live,
+                 Time now);
 
 }  // namespace yard

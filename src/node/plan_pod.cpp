@@ -1,8 +1,7 @@
 #include "node/plan_pod.h"
 
-#include <signal.h>
-
 #include <algorithm>
+#include <signal.h>
 
 #include <fmt/format.h>
 
@@ -20,7 +19,8 @@ void look_again_at(PodPlan& plan, Time at) {
 }
 
 std::string field_path(const ContainerView& container) {
-  return fmt::format("spec.{}{{{}}}", container.role == Role::App ? "containers" : "initContainers", container.name);
+  return fmt::format("spec.{}{{{}}}", container.role == Role::App ? "containers" : "initContainers",
+                     container.name);
 }
 
 // Starts one container now, or says when; false when the ones after it have to wait.
@@ -29,8 +29,10 @@ void start_if_due(const PodWorld& world, const ContainerView& container, PodPlan
   const int run = container.runs.empty() ? 0 : container.newest()->run + 1;
   const auto requested = world.requested.find(container.name);
   if (requested != world.requested.end() && requested->second >= run) return;
-  if (container.has_ended() && world.now < container.restart.due) return look_again_at(plan, container.restart.due);
-  if (const auto problem = world.problems.find(container.name); problem != world.problems.end() && world.now < problem->second.retry_at) {
+  if (container.has_ended() && world.now < container.restart.due)
+    return look_again_at(plan, container.restart.due);
+  if (const auto problem = world.problems.find(container.name);
+      problem != world.problems.end() && world.now < problem->second.retry_at) {
     return look_again_at(plan, problem->second.retry_at);
   }
   plan.start.push_back({container.name, run});
@@ -47,10 +49,13 @@ void plan_starts(const PodWorld& world, const PodView& view, PodPlan& plan) {
   }
 }
 
-void end_container(const PodWorld& world, const ContainerView& container, Time kill_at, PodPlan& plan) {
+void end_container(const PodWorld& world, const ContainerView& container, Time kill_at,
+                   PodPlan& plan) {
   if (!container.is_running()) return;
   const bool told = world.told_to_end.contains(container.name);
-  if (!told) plan.events.push_back({"Normal", "Killing", "Stopping container " + container.name, field_path(container)});
+  if (!told)
+    plan.events.push_back(
+        {"Normal", "Killing", "Stopping container " + container.name, field_path(container)});
   if (world.now >= kill_at) {
     plan.signals.push_back({container.name, SIGKILL});
     return;
@@ -59,7 +64,8 @@ void end_container(const PodWorld& world, const ContainerView& container, Time k
   look_again_at(plan, kill_at);
 }
 
-// App containers together, then sidecars from the last to the first. True when nothing runs any more.
+// App containers together, then sidecars from the last to the first. True when nothing runs any
+// more.
 bool plan_end(const PodWorld& world, const PodView& view, Time kill_at, PodPlan& plan) {
   bool others_run = false;
   for (const ContainerView& container : view.containers) {
@@ -68,7 +74,8 @@ bool plan_end(const PodWorld& world, const PodView& view, Time kill_at, PodPlan&
     others_run = others_run || container.is_running();
   }
   if (others_run && world.now < kill_at) return false;
-  for (auto container = view.containers.rbegin(); container != view.containers.rend(); ++container) {
+  for (auto container = view.containers.rbegin(); container != view.containers.rend();
+       ++container) {
     if (container->role != Role::Sidecar || !container->is_running()) continue;
     end_container(world, *container, kill_at, plan);
     return false;
@@ -82,7 +89,8 @@ std::optional<Time> end_of_work(const PodView& view) {
   for (const ContainerView& container : view.containers) {
     if (container.role == Role::Sidecar) continue;
     const bool counts = container.role == Role::App ? !view.init_failed : view.init_failed;
-    if (counts && container.role == Role::App && !container.has_ended_for_good()) return std::nullopt;
+    if (counts && container.role == Role::App && !container.has_ended_for_good())
+      return std::nullopt;
     if (container.is_running()) return std::nullopt;
     if (container.has_ended()) last = std::max(last, container.newest()->exit->at);
   }
@@ -95,20 +103,24 @@ void plan_running_pod(const PodWorld& world, const PodView& view, PodPlan& plan)
     if (alive && plan_end(world, view, view.ending.kill_at, plan)) plan.stop = true;
     return;
   }
-  if (const Json* seconds = find_path(world.pod, {"spec", "activeDeadlineSeconds"}); seconds != nullptr) {
+  if (const Json* seconds = find_path(world.pod, {"spec", "activeDeadlineSeconds"});
+      seconds != nullptr) {
     if (const auto started = time_at(world.pod, {"status", "startTime"})) {
-      look_again_at(plan, *started + std::chrono::seconds(int_at(world.pod, {"spec", "activeDeadlineSeconds"})));
+      look_again_at(plan, *started + std::chrono::seconds(
+                                         int_at(world.pod, {"spec", "activeDeadlineSeconds"})));
     }
   }
   if (const auto ended = end_of_work(view)) {
-    const Time kill_at = *ended + std::chrono::seconds(int_at(world.pod, {"spec", "terminationGracePeriodSeconds"}, 30));
+    const Time kill_at = *ended + std::chrono::seconds(int_at(
+                                      world.pod, {"spec", "terminationGracePeriodSeconds"}, 30));
     if (alive && plan_end(world, view, kill_at, plan)) plan.stop = true;
     return;
   }
   if (world.starting) return;
   if (!alive) {
     const auto problem = world.problems.find("");
-    if (problem != world.problems.end() && world.now < problem->second.retry_at) return look_again_at(plan, problem->second.retry_at);
+    if (problem != world.problems.end() && world.now < problem->second.retry_at)
+      return look_again_at(plan, problem->second.retry_at);
     plan.start_pod = true;
     return;
   }
@@ -146,8 +158,10 @@ PodPlan plan_pod(const PodWorld& world) {
 std::string to_text(const PodPlan& plan) {
   std::vector<std::string> parts;
   if (plan.start_pod) parts.emplace_back("start pod");
-  for (const auto& start : plan.start) parts.push_back(fmt::format("start {} {}", start.container, start.run));
-  for (const auto& signal : plan.signals) parts.push_back(fmt::format("signal {} {}", signal.container, signal.number));
+  for (const auto& start : plan.start)
+    parts.push_back(fmt::format("start {} {}", start.container, start.run));
+  for (const auto& signal : plan.signals)
+    parts.push_back(fmt::format("signal {} {}", signal.container, signal.number));
   if (plan.stop) parts.emplace_back("stop");
   if (plan.remove) parts.emplace_back("remove");
   if (plan.delete_object) parts.emplace_back("delete");

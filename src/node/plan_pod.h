@@ -1,5 +1,6 @@
 #pragma once
-// What should happen next to a pod of this node: a pure function from what is known to what to do. The agent carries it out.
+// What should happen next to a pod of this node: a pure function from what is known to what to do.
+// The agent carries it out.
 
 #include <map>
 #include <optional>
@@ -14,21 +15,21 @@ namespace yard {
 
 // Why a container (or, under "", the whole pod) could not be started; tried again at `retry_at`.
 struct StartProblem {
-  std::string reason;   // CreateContainerConfigError, ErrImageNeverPull ...
+  std::string reason;  // CreateContainerConfigError, ErrImageNeverPull ...
   std::string message;
   Time retry_at{};
 };
 
 // All that matters for one pod at one moment.
 struct PodWorld {
-  Json pod;                            // as stored
-  const PodRecord* record = nullptr;   // null: nothing of it is on this machine
+  Json pod;                           // as stored
+  const PodRecord* record = nullptr;  // null: nothing of it is on this machine
   Time now{};
   std::string pod_ip, host_ip;
-  bool starting = false;                       // its shim is being started
-  std::map<std::string, int> requested;        // runs asked for, container → run
+  bool starting = false;                 // its shim is being started
+  std::map<std::string, int> requested;  // runs asked for, container → run
   std::map<std::string, StartProblem> problems;
-  std::set<std::string> told_to_end;           // containers that have had their SIGTERM
+  std::set<std::string> told_to_end;  // containers that have had their SIGTERM
 };
 
 struct PodEvent {

@@ -11,7 +11,9 @@ namespace {
 const Time kNow = from_unix_seconds(1'700'000'000);
 
 // Seconds before now.
-Time ago(int seconds) { return kNow - std::chrono::seconds(seconds); }
+Time ago(int seconds) {
+  return kNow - std::chrono::seconds(seconds);
+}
 
 ContainerRun running(const char* container, int run, int started_ago) {
   ContainerRun out;
@@ -40,7 +42,8 @@ spec:
 status: {phase: Pending}
 )";
 constexpr const char* kInit = "spec: {initContainers: [{name: a, image: i}, {name: b, image: i}]}";
-constexpr const char* kSidecar = "spec: {initContainers: [{name: s, image: i, restartPolicy: Always}]}";
+constexpr const char* kSidecar =
+    "spec: {initContainers: [{name: s, image: i, restartPolicy: Always}]}";
 constexpr const char* kNever = "spec: {restartPolicy: Never}";
 constexpr const char* kOnFailure = "spec: {restartPolicy: OnFailure}";
 
@@ -56,28 +59,88 @@ struct Case {
 const Case kCases[] = {
     {"a bound pod gets its shim", {}, {}, Case::NoRecord, "start pod, status Pending"},
     {"with its shim up its containers start", {}, {}, Case::Alive, "start c 0, status Pending"},
-    {"a running container makes it Running", {}, {running("c", 0, 1)}, Case::Alive, "status Running"},
-    {"under Always an exit restarts at once", {}, {ended("c", 0, 0)}, Case::Alive, "start c 1, status Running"},
-    {"the second exit waits", {}, {ended("c", 0, 1, 20), ended("c", 1, 1, 5)}, Case::Alive, "status Running"},
-    {"and starts again after ten seconds", {}, {ended("c", 0, 1, 30), ended("c", 1, 1, 10)}, Case::Alive, "start c 2, status Running"},
-    {"under OnFailure success ends the shim", {kOnFailure}, {ended("c", 0, 0)}, Case::Alive, "stop, status Running"},
-    {"and then the pod has succeeded", {kOnFailure}, {ended("c", 0, 0)}, Case::Dead, "status Succeeded"},
-    {"under OnFailure a failure restarts", {kOnFailure}, {ended("c", 0, 3)}, Case::Alive, "start c 1, status Running"},
-    {"under Never a failure fails the pod", {kNever}, {ended("c", 0, 3)}, Case::Dead, "status Failed"},
+    {"a running container makes it Running",
+     {},
+     {running("c", 0, 1)},
+     Case::Alive,
+     "status Running"},
+    {"under Always an exit restarts at once",
+     {},
+     {ended("c", 0, 0)},
+     Case::Alive,
+     "start c 1, status Running"},
+    {"the second exit waits",
+     {},
+     {ended("c", 0, 1, 20), ended("c", 1, 1, 5)},
+     Case::Alive,
+     "status Running"},
+    {"and starts again after ten seconds",
+     {},
+     {ended("c", 0, 1, 30), ended("c", 1, 1, 10)},
+     Case::Alive,
+     "start c 2, status Running"},
+    {"under OnFailure success ends the shim",
+     {kOnFailure},
+     {ended("c", 0, 0)},
+     Case::Alive,
+     "stop, status Running"},
+    {"and then the pod has succeeded",
+     {kOnFailure},
+     {ended("c", 0, 0)},
+     Case::Dead,
+     "status Succeeded"},
+    {"under OnFailure a failure restarts",
+     {kOnFailure},
+     {ended("c", 0, 3)},
+     Case::Alive,
+     "start c 1, status Running"},
+    {"under Never a failure fails the pod",
+     {kNever},
+     {ended("c", 0, 3)},
+     Case::Dead,
+     "status Failed"},
     {"under Never one of two that runs keeps it Running",
      {kNever, "spec: {containers: [{name: c, image: i}, {name: d, image: i}]}"},
      {ended("c", 0, 1), running("d", 0, 5)},
      Case::Alive,
      "status Running"},
     {"the first init container goes alone", {kInit}, {}, Case::Alive, "start a 0, status Pending"},
-    {"the second follows success", {kInit}, {ended("a", 0, 0)}, Case::Alive, "start b 0, status Pending"},
-    {"containers wait for init containers", {kInit}, {ended("a", 0, 0), running("b", 0, 1)}, Case::Alive, "status Pending"},
-    {"and start after the last", {kInit}, {ended("a", 0, 0), ended("b", 0, 0)}, Case::Alive, "start c 0, status Pending"},
-    {"under Never a failed init container ends the pod", {kInit, kNever}, {ended("a", 0, 1)}, Case::Alive, "stop, status Pending"},
+    {"the second follows success",
+     {kInit},
+     {ended("a", 0, 0)},
+     Case::Alive,
+     "start b 0, status Pending"},
+    {"containers wait for init containers",
+     {kInit},
+     {ended("a", 0, 0), running("b", 0, 1)},
+     Case::Alive,
+     "status Pending"},
+    {"and start after the last",
+     {kInit},
+     {ended("a", 0, 0), ended("b", 0, 0)},
+     Case::Alive,
+     "start c 0, status Pending"},
+    {"under Never a failed init container ends the pod",
+     {kInit, kNever},
+     {ended("a", 0, 1)},
+     Case::Alive,
+     "stop, status Pending"},
     {"which then has failed", {kInit, kNever}, {ended("a", 0, 1)}, Case::Dead, "status Failed"},
-    {"under Always a failed init container is tried again", {kInit}, {ended("a", 0, 1)}, Case::Alive, "start a 1, status Pending"},
-    {"a sidecar that runs lets the others start", {kSidecar}, {running("s", 0, 1)}, Case::Alive, "start c 0, status Pending"},
-    {"a sidecar is ended after the work", {kSidecar, kNever}, {running("s", 0, 9), ended("c", 0, 0)}, Case::Alive, "signal s 15, status Running"},
+    {"under Always a failed init container is tried again",
+     {kInit},
+     {ended("a", 0, 1)},
+     Case::Alive,
+     "start a 1, status Pending"},
+    {"a sidecar that runs lets the others start",
+     {kSidecar},
+     {running("s", 0, 1)},
+     Case::Alive,
+     "start c 0, status Pending"},
+    {"a sidecar is ended after the work",
+     {kSidecar, kNever},
+     {running("s", 0, 9), ended("c", 0, 0)},
+     Case::Alive,
+     "signal s 15, status Running"},
     {"a deletion sends SIGTERM",
      {"metadata: {deletionTimestamp: '2023-11-14T22:13:50Z', deletionGracePeriodSeconds: 30}"},
      {running("c", 0, 60)},
@@ -110,7 +173,11 @@ const Case kCases[] = {
      {},
      Case::NoRecord,
      "status Failed"},
-    {"a finished pod leaves nothing here", {"status: {phase: Succeeded}"}, {ended("c", 0, 0)}, Case::Dead, "remove"},
+    {"a finished pod leaves nothing here",
+     {"status: {phase: Succeeded}"},
+     {ended("c", 0, 0)},
+     Case::Dead,
+     "remove"},
     {"a finished pod that is being deleted goes",
      {"status: {phase: Succeeded}", "metadata: {deletionTimestamp: '2023-11-14T22:13:50Z'}"},
      {},
@@ -126,15 +193,24 @@ const Case kCases[] = {
      {ended("c", 0, 0)},
      Case::Dead,
      "status Failed"},
-    {"a lost shim under Always is started again", {}, {ended("c", 0, 137)}, Case::Dead, "start pod, status Running"},
-    {"a lost shim under Never fails the pod", {kNever}, {ended("c", 0, 137)}, Case::Dead, "status Failed"},
+    {"a lost shim under Always is started again",
+     {},
+     {ended("c", 0, 137)},
+     Case::Dead,
+     "start pod, status Running"},
+    {"a lost shim under Never fails the pod",
+     {kNever},
+     {ended("c", 0, 137)},
+     Case::Dead,
+     "status Failed"},
 };
 
 TEST(PlanPod, Table) {
   for (const Case& each : kCases) {
     PodWorld world;
     world.pod = yaml(kPod);
-    for (const char* change : each.changes) world.pod = changed(std::move(world.pod), change);
+    for (const char* change : each.changes)
+      world.pod = changed(std::move(world.pod), change);
     PodRecord record;
     record.alive = each.record == Case::Alive;
     record.runs = each.runs;
@@ -162,7 +238,8 @@ TEST(PlanPod, ACrashLoopSaysHowLongItWaits) {
   const PodPlan plan = plan_of({ended("c", 0, 1, 20), ended("c", 1, 1, 5)});
   const Json& status = list_at(*plan.status, {"containerStatuses"})[0];
   EXPECT_EQ(text_at(status, {"state", "waiting", "reason"}), "CrashLoopBackOff");
-  EXPECT_EQ(text_at(status, {"state", "waiting", "message"}), "back-off 10s restarting failed container=c pod=p_ns(u)");
+  EXPECT_EQ(text_at(status, {"state", "waiting", "message"}),
+            "back-off 10s restarting failed container=c pod=p_ns(u)");
   EXPECT_EQ(int_at(status, {"lastState", "terminated", "exitCode"}), 1);
   EXPECT_EQ(int_at(status, {"restartCount"}), 1);
   EXPECT_EQ(plan.look_again, ago(5) + std::chrono::seconds(10));
@@ -189,7 +266,8 @@ TEST(PlanPod, AStatusThatStandsIsNotWrittenAgain) {
 TEST(PlanPod, ARunThatEndedBetweenTwoLooksIsAnnouncedAllTheSame) {
   const PodPlan plan = plan_of({ended("c", 0, 0)}, "spec: {restartPolicy: Never}");
   std::vector<std::string> reasons;
-  for (const PodEvent& event : plan.events) reasons.push_back(event.reason);
+  for (const PodEvent& event : plan.events)
+    reasons.push_back(event.reason);
   EXPECT_EQ(reasons, (std::vector<std::string>{"Pulled", "Created", "Started"}));
   EXPECT_EQ(plan.events[0].field_path, "spec.containers{c}");
 }
@@ -198,7 +276,9 @@ TEST(PlanPod, OutOfMemoryIsNamedWhateverTheCode) {
   ContainerRun run = ended("c", 0, 0);
   run.exit->out_of_memory = true;
   const PodPlan plan = plan_of({run}, "spec: {restartPolicy: Never}");
-  EXPECT_EQ(text_at(list_at(*plan.status, {"containerStatuses"})[0], {"state", "terminated", "reason"}), "OOMKilled");
+  EXPECT_EQ(
+      text_at(list_at(*plan.status, {"containerStatuses"})[0], {"state", "terminated", "reason"}),
+      "OOMKilled");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Events follow from the difference of two statuses, so that a restarted server neither loses nor repeats one.
+// Events follow from the difference of two statuses, so that a restarted server neither loses nor
+// repeats one.
 
 #include <fmt/format.h>
 
@@ -29,15 +30,23 @@ std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, 
   for (const ContainerView& container : view.containers) {
     const bool app = container.role == ContainerView::Role::App;
     const char* list = app ? "containerStatuses" : "initContainerStatuses";
-    const std::string path = fmt::format("spec.{}{{{}}}", app ? "containers" : "initContainers", container.name);
+    const std::string path =
+        fmt::format("spec.{}{{{}}}", app ? "containers" : "initContainers", container.name);
     const Json* old = status_in(before, list, container.name);
     const Json* now = status_in(next, list, container.name);
     const std::string_view image = text_at(*container.spec, {"image"});
     // Every run that no status has told of yet.
-    const int64_t told = old == nullptr || text_at(*old, {"containerID"}).empty() ? -1 : int_at(*old, {"restartCount"});
+    const int64_t told = old == nullptr || text_at(*old, {"containerID"}).empty()
+                             ? -1
+                             : int_at(*old, {"restartCount"});
     for (const ContainerRun* run : container.runs) {
       if (run->run <= told) continue;
-      out.push_back({"Normal", "Pulled", fmt::format("Container image {} is not unpacked: the host's own programs run in its place", quoted(image)), path});
+      out.push_back(
+          {"Normal", "Pulled",
+           fmt::format(
+               "Container image {} is not unpacked: the host's own programs run in its place",
+               quoted(image)),
+           path});
       out.push_back({"Normal", "Created", "Created container: " + container.name, path});
       if (run->failure.empty()) {
         out.push_back({"Normal", "Started", "Started container " + container.name, path});
@@ -46,13 +55,18 @@ std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, 
       }
     }
     if (is_waiting_for(now, "CrashLoopBackOff") && !is_waiting_for(old, "CrashLoopBackOff")) {
-      out.push_back({"Warning", "BackOff", fmt::format("Back-off restarting failed container {} in pod {}", container.name, pod_in_text(world.pod)), path});
+      out.push_back({"Warning", "BackOff",
+                     fmt::format("Back-off restarting failed container {} in pod {}",
+                                 container.name, pod_in_text(world.pod)),
+                     path});
     }
-    if (const auto problem = world.problems.find(container.name); problem != world.problems.end() && !is_waiting_for(old, problem->second.reason)) {
+    if (const auto problem = world.problems.find(container.name);
+        problem != world.problems.end() && !is_waiting_for(old, problem->second.reason)) {
       out.push_back({"Warning", "Failed", "Error: " + problem->second.message, path});
     }
   }
-  if (view.ending.reason == "DeadlineExceeded" && is_terminal(next)) out.push_back({"Normal", "DeadlineExceeded", view.ending.message, ""});
+  if (view.ending.reason == "DeadlineExceeded" && is_terminal(next))
+    out.push_back({"Normal", "DeadlineExceeded", view.ending.message, ""});
   return out;
 }
 

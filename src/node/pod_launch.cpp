@@ -13,32 +13,38 @@
 namespace yard {
 namespace {
 
-constexpr std::string_view kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/.trainyard/bin";
+constexpr std::string_view kPath =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/.trainyard/bin";
 constexpr int64_t kMostProcesses = 32768;  // a fork bomb ends in its pod
 
 std::string hosts_text(const Json& pod, const LaunchFacts& facts) {
   std::string out =
-      "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\nfe00::0\tip6-localnet\n"
+      "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost "
+      "ip6-loopback\nfe00::0\tip6-localnet\n"
       "fe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n";
   const std::string hostname = pod_hostname(pod);
   const std::string_view subdomain = text_at(pod, {"spec", "subdomain"});
   if (!facts.env.pod_ip.empty()) {
     out += facts.env.pod_ip + "\t";
-    if (!subdomain.empty()) out += fmt::format("{}.{}.{}.svc.cluster.local\t", hostname, subdomain, text_at(pod, {"metadata", "namespace"}));
+    if (!subdomain.empty())
+      out += fmt::format("{}.{}.{}.svc.cluster.local\t", hostname, subdomain,
+                         text_at(pod, {"metadata", "namespace"}));
     out += hostname + "\n";
   }
   const JsonArray& aliases = list_at(pod, {"spec", "hostAliases"});
   if (!aliases.empty()) out += "\n# Entries added by HostAliases.\n";
   for (const Json& alias : aliases) {
     out += text_at(alias, {"ip"});
-    for (const Json& name : list_at(alias, {"hostnames"})) out += "\t" + std::string(text_of(name));
+    for (const Json& name : list_at(alias, {"hostnames"}))
+      out += "\t" + std::string(text_of(name));
     out += "\n";
   }
   return out;
 }
 
 int64_t number_or(const Json& pod, const Json& container, const char* member, int64_t otherwise) {
-  if (find_path(container, {"securityContext", member}) != nullptr) return int_at(container, {"securityContext", member});
+  if (find_path(container, {"securityContext", member}) != nullptr)
+    return int_at(container, {"securityContext", member});
   return int_at(pod, {"spec", "securityContext", member}, otherwise);
 }
 
@@ -46,9 +52,11 @@ int oom_score(const Json& pod, const Json& container, int64_t machine_memory) {
   const std::string_view qos = text_at(pod, {"status", "qosClass"});
   if (qos == "Guaranteed") return -997;
   if (qos == "BestEffort" || machine_memory <= 0) return 1000;
-  const auto request = Quantity::parse(text_at(container, {"resources", "requests", "memory"}, "0"));
+  const auto request =
+      Quantity::parse(text_at(container, {"resources", "requests", "memory"}, "0"));
   const int64_t bytes = request ? request->value() : 0;
-  return static_cast<int>(std::clamp<int64_t>(1000 - bytes / std::max<int64_t>(1, machine_memory / 1000), 3, 999));
+  return static_cast<int>(
+      std::clamp<int64_t>(1000 - bytes / std::max<int64_t>(1, machine_memory / 1000), 3, 999));
 }
 
 void set_limits(ContainerLaunch& launch, const Json& container) {
@@ -67,62 +75,83 @@ Result<std::string> sub_path_of(const Json& mount, const Environment& environmen
   const std::string_view expression = text_at(mount, {"subPathExpr"});
   if (expression.empty()) return std::string(text_at(mount, {"subPath"}));
   const std::string path = expand(expression, environment);
-  if (const size_t unknown = path.find("$("); unknown != std::string::npos && path.find(')', unknown) != std::string::npos) {
-    return error(Reason::Invalid, fmt::format("missing value for {}", path.substr(unknown + 2, path.find(')', unknown) - unknown - 2)));
+  if (const size_t unknown = path.find("$(");
+      unknown != std::string::npos && path.find(')', unknown) != std::string::npos) {
+    return error(Reason::Invalid,
+                 fmt::format("missing value for {}",
+                             path.substr(unknown + 2, path.find(')', unknown) - unknown - 2)));
   }
-  if (path.starts_with("/")) return error(Reason::Invalid, fmt::format("error SubPath `{}` must not be an absolute path", path));
+  if (path.starts_with("/"))
+    return error(Reason::Invalid,
+                 fmt::format("error SubPath `{}` must not be an absolute path", path));
   for (const std::string_view part : split(path, '/')) {
-    if (part == "..") return error(Reason::Invalid, fmt::format("error SubPath `{}` must not contain '..'", path));
+    if (part == "..")
+      return error(Reason::Invalid, fmt::format("error SubPath `{}` must not contain '..'", path));
   }
   return path;
 }
 
-std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& container, const Environment& environment) {
+std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& container,
+                                        const Environment& environment) {
   for (const Json& mount : list_at(container, {"volumeMounts"})) {
     auto sub_path = sub_path_of(mount, environment);
     if (!sub_path) return LaunchRefusal{"CreateContainerConfigError", sub_path.error().message};
     std::string target(text_at(mount, {"mountPath"}));
-    while (target.size() > 1 && target.ends_with('/')) target.pop_back();
+    while (target.size() > 1 && target.ends_with('/'))
+      target.pop_back();
     if (!target.starts_with('/')) target.insert(0, "/");
-    launch.mounts.push_back({std::string(text_at(mount, {"name"})), std::move(target), std::move(*sub_path), bool_at(mount, {"readOnly"})});
+    launch.mounts.push_back({std::string(text_at(mount, {"name"})), std::move(target),
+                             std::move(*sub_path), bool_at(mount, {"readOnly"})});
   }
   return std::nullopt;
 }
 
-// Users of the host rung see the host's own programs; an image that may not be looked for cannot be stood in for.
+// Users of the host rung see the host's own programs; an image that may not be looked for cannot be
+// stood in for.
 std::optional<LaunchRefusal> image_refusal(const Json& container) {
   if (text_at(container, {"imagePullPolicy"}) != "Never") return std::nullopt;
   return LaunchRefusal{"ErrImageNeverPull",
-                       fmt::format("Container image {} is not present with pull policy of Never", quoted(text_at(container, {"image"})))};
+                       fmt::format("Container image {} is not present with pull policy of Never",
+                                   quoted(text_at(container, {"image"})))};
 }
 
-std::optional<LaunchRefusal> set_command(ContainerLaunch& launch, const Json& container, const Environment& environment) {
+std::optional<LaunchRefusal> set_command(ContainerLaunch& launch, const Json& container,
+                                         const Environment& environment) {
   for (const char* list : {"command", "args"}) {
-    for (const Json& word : list_at(container, {list})) launch.argv.push_back(expand(text_of(word), environment));
+    for (const Json& word : list_at(container, {list}))
+      launch.argv.push_back(expand(text_of(word), environment));
   }
   if (!launch.argv.empty()) return std::nullopt;
   const std::string_view image = text_at(container, {"image"});
   return LaunchRefusal{"CreateContainerError",
-                       fmt::format("image {} is not unpacked on this machine, and the container names neither command nor args: set `command`, or map the "
+                       fmt::format("image {} is not unpacked on this machine, and the container "
+                                   "names neither command nor args: set `command`, or map the "
                                    "image to an entrypoint under images.map in config.yaml",
                                    quoted(image))};
 }
 
-std::optional<LaunchRefusal> set_identity(ContainerLaunch& launch, const Json& pod, const Json& container) {
+std::optional<LaunchRefusal> set_identity(ContainerLaunch& launch, const Json& pod,
+                                          const Json& container) {
   launch.uid = number_or(pod, container, "runAsUser", 0);
   launch.gid = number_or(pod, container, "runAsGroup", 0);
   for (const Json& group : list_at(pod, {"spec", "securityContext", "supplementalGroups"})) {
     if (group.is_int64()) launch.groups.push_back(group.get_int64());
   }
-  if (find_path(pod, {"spec", "securityContext", "fsGroup"}) != nullptr) launch.groups.push_back(int_at(pod, {"spec", "securityContext", "fsGroup"}));
-  const bool non_root = find_path(container, {"securityContext", "runAsNonRoot"}) != nullptr ? bool_at(container, {"securityContext", "runAsNonRoot"})
-                                                                                              : bool_at(pod, {"spec", "securityContext", "runAsNonRoot"});
+  if (find_path(pod, {"spec", "securityContext", "fsGroup"}) != nullptr)
+    launch.groups.push_back(int_at(pod, {"spec", "securityContext", "fsGroup"}));
+  const bool non_root = find_path(container, {"securityContext", "runAsNonRoot"}) != nullptr
+                            ? bool_at(container, {"securityContext", "runAsNonRoot"})
+                            : bool_at(pod, {"spec", "securityContext", "runAsNonRoot"});
   if (!non_root || launch.uid != 0) return std::nullopt;
-  const bool asked = find_path(container, {"securityContext", "runAsUser"}) != nullptr || find_path(pod, {"spec", "securityContext", "runAsUser"}) != nullptr;
-  const std::string where = fmt::format("(pod: \"{}_{}({})\", container: {})", text_at(pod, {"metadata", "name"}), text_at(pod, {"metadata", "namespace"}),
-                                        text_at(pod, {"metadata", "uid"}), launch.container);
-  return LaunchRefusal{"CreateContainerConfigError", (asked ? "container's runAsUser breaks non-root policy "
-                                                            : "container has runAsNonRoot and image will run as root ") + where};
+  const bool asked = find_path(container, {"securityContext", "runAsUser"}) != nullptr ||
+                     find_path(pod, {"spec", "securityContext", "runAsUser"}) != nullptr;
+  const std::string where = fmt::format(
+      "(pod: \"{}_{}({})\", container: {})", text_at(pod, {"metadata", "name"}),
+      text_at(pod, {"metadata", "namespace"}), text_at(pod, {"metadata", "uid"}), launch.container);
+  return LaunchRefusal{"CreateContainerConfigError",
+                       (asked ? "container's runAsUser breaks non-root policy "
+                              : "container has runAsNonRoot and image will run as root ") +
+                           where};
 }
 
 }  // namespace
@@ -131,11 +160,13 @@ std::string pod_hostname(const Json& pod) {
   std::string_view name = text_at(pod, {"spec", "hostname"});
   if (name.empty()) name = text_at(pod, {"metadata", "name"});
   std::string out(name.substr(0, 63));
-  while (!out.empty() && (out.back() == '-' || out.back() == '.')) out.pop_back();
+  while (!out.empty() && (out.back() == '-' || out.back() == '.'))
+    out.pop_back();
   return out;
 }
 
-ContainerLaunchResult container_launch(const Json& pod, const Json& container, int run, const LaunchFacts& facts) {
+ContainerLaunchResult container_launch(const Json& pod, const Json& container, int run,
+                                       const LaunchFacts& facts) {
   ContainerLaunchResult out;
   ContainerLaunch& launch = out.launch;
   launch.container = text_at(container, {"name"});
@@ -155,11 +186,13 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   }
   if ((out.refusal = set_command(launch, container, *environment))) return out;
   if ((out.refusal = add_mounts(launch, container, *environment))) return out;
-  for (const auto& [name, value] : *environment) launch.env.push_back(name + "=" + value);
+  for (const auto& [name, value] : *environment)
+    launch.env.push_back(name + "=" + value);
   launch.working_folder = text_at(container, {"workingDir"});
   launch.read_only_root = bool_at(container, {"securityContext", "readOnlyRootFilesystem"});
   launch.message_path = text_at(container, {"terminationMessagePath"});
-  launch.message_from_log = text_at(container, {"terminationMessagePolicy"}) == "FallbackToLogsOnError";
+  launch.message_from_log =
+      text_at(container, {"terminationMessagePolicy"}) == "FallbackToLogsOnError";
   launch.capabilities = container_capabilities(container);
   launch.no_new_privileges = !bool_at(container, {"securityContext", "privileged"});
   launch.oom_score_adjust = oom_score(pod, container, facts.memory_bytes);

@@ -25,7 +25,8 @@ struct ContainerLaunchResult {
   ContainerLaunch launch;
   std::optional<LaunchRefusal> refusal;
 };
-ContainerLaunchResult container_launch(const Json& pod, const Json& container, int run, const LaunchFacts& facts);
+ContainerLaunchResult container_launch(const Json& pod, const Json& container, int run,
+                                       const LaunchFacts& facts);
 
 std::string pod_hostname(const Json& pod);
 

@@ -1,9 +1,8 @@
 #include "node/pod_logs.h"
 
+#include <filesystem>
 #include <sys/inotify.h>
 #include <unistd.h>
-
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -41,13 +40,14 @@ struct PodLogs::Stream {
   std::shared_ptr<PodLogSink> sink;
   LogReader::Piece piece;
   int inotify = -1;
-  bool reading = false;    // on the pool
+  bool reading = false;     // on the pool
   bool look_again = false;  // something came while it was read
   bool was_ended = false;   // before the read that is under way: its end is the end
   bool finished = false;
 };
 
-PodLogs::PodLogs(Client& client, Loop& loop, RealPodRuntime& runtime) : client_(client), loop_(loop), runtime_(runtime) {
+PodLogs::PodLogs(Client& client, Loop& loop, RealPodRuntime& runtime)
+    : client_(client), loop_(loop), runtime_(runtime) {
   runtime_.on_change([this, alive = alive_](const std::string& uid) {
     if (*alive) wake(uid);
   });
@@ -63,9 +63,11 @@ PodLogs::~PodLogs() {
   }
 }
 
-// The previous run is the one the status calls last; without --previous it is the newest with a log.
+// The previous run is the one the status calls last; without --previous it is the newest with a
+// log.
 std::optional<int> PodLogs::run_of(const PodLogRequest& request) const {
-  const std::string any = runtime_.log_path(request.ns, request.pod, request.uid, request.container, 0);
+  const std::string any =
+      runtime_.log_path(request.ns, request.pod, request.uid, request.container, 0);
   if (!request.previous) return newest_log(any.substr(0, any.find_last_of('/')));
   const ObjectPtr object = client_.get(kPod, request.ns, request.pod);
   if (object == nullptr) return std::nullopt;
@@ -81,15 +83,27 @@ std::optional<int> PodLogs::run_of(const PodLogRequest& request) const {
   return std::nullopt;
 }
 
-void PodLogs::read_log(PodLogRequest request, std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink, std::function<void(Error)> failed) {
+void PodLogs::read_log(PodLogRequest request,
+                       std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,
+                       std::function<void(Error)> failed) {
   const std::optional<int> run = run_of(request);
   if (!run) {
-    return failed(error(Reason::BadRequest, request.previous ? fmt::format("previous terminated container {} in pod {} not found", yard::quoted(request.container), yard::quoted(request.pod))
-                                                             : fmt::format("container {} in pod {} is not available", yard::quoted(request.container), yard::quoted(request.pod))));
+    return failed(
+        error(Reason::BadRequest,
+              request.previous
+                  ? fmt::format("previous terminated container {} in pod {} not found",
+                                yard::quoted(request.container), yard::quoted(request.pod))
+                  : fmt::format("container {} in pod {} is not available",
+                                yard::quoted(request.container), yard::quoted(request.pod))));
   }
-  const std::string path = runtime_.log_path(request.ns, request.pod, request.uid, request.container, *run);
-  auto reader = LogReader::open(path, {request.tail_lines, request.limit_bytes, request.since, request.timestamps});
-  if (!reader) return failed(error(Reason::BadRequest, fmt::format("container {} in pod {} is not available", yard::quoted(request.container), yard::quoted(request.pod))));
+  const std::string path =
+      runtime_.log_path(request.ns, request.pod, request.uid, request.container, *run);
+  auto reader = LogReader::open(
+      path, {request.tail_lines, request.limit_bytes, request.since, request.timestamps});
+  if (!reader)
+    return failed(error(Reason::BadRequest,
+                        fmt::format("container {} in pod {} is not available",
+                                    yard::quoted(request.container), yard::quoted(request.pod))));
   auto sink = open_sink();
   if (!sink) return failed(sink.error());
   auto stream = std::make_shared<Stream>();
@@ -106,7 +120,8 @@ bool PodLogs::has_ended(const Stream& stream) const {
   const PodRecord* record = runtime_.find(stream.request.uid);
   if (record == nullptr) return true;
   for (const ContainerRun& run : record->runs) {
-    if (run.container == stream.request.container && run.run == stream.run) return !run.is_running();
+    if (run.container == stream.request.container && run.run == stream.run)
+      return !run.is_running();
   }
   return !record->alive;
 }
@@ -127,8 +142,10 @@ void PodLogs::watch(const StreamPtr& stream) {
 void PodLogs::wake(const std::string& uid) {
   const auto [begin, end] = following_.equal_range(uid);
   std::vector<StreamPtr> streams;
-  for (auto each = begin; each != end; ++each) streams.push_back(each->second);
-  for (const StreamPtr& stream : streams) read_on(stream);
+  for (auto each = begin; each != end; ++each)
+    streams.push_back(each->second);
+  for (const StreamPtr& stream : streams)
+    read_on(stream);
 }
 
 void PodLogs::read_on(const StreamPtr& stream) {
@@ -141,9 +158,10 @@ void PodLogs::read_on(const StreamPtr& stream) {
   stream->reading = true;
   stream->look_again = false;
   stream->was_ended = !stream->request.follow || has_ended(*stream);
-  loop_.run_blocking([stream] { stream->piece = stream->reader->read(kReadBudget); }, [this, stream, alive = alive_] {
-    if (*alive) take(stream);
-  });
+  loop_.run_blocking([stream] { stream->piece = stream->reader->read(kReadBudget); },
+                     [this, stream, alive = alive_] {
+                       if (*alive) take(stream);
+                     });
 }
 
 void PodLogs::take(const StreamPtr& stream) {

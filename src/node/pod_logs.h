@@ -1,5 +1,6 @@
 #pragma once
-// kubectl logs: from the files of a pod's runs to the API server's sinks. Loop thread; files are read on the pool.
+// kubectl logs: from the files of a pod's runs to the API server's sinks. Loop thread; files are
+// read on the pool.
 
 #include <map>
 #include <memory>
@@ -17,7 +18,9 @@ class PodLogs : public PodStreams {
   PodLogs(Client& client, Loop& loop, RealPodRuntime& runtime);
   ~PodLogs() override;
 
-  void read_log(PodLogRequest request, std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink, std::function<void(Error)> failed) override;
+  void read_log(PodLogRequest request,
+                std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,
+                std::function<void(Error)> failed) override;
 
  private:
   struct Stream;

@@ -1,5 +1,6 @@
 #pragma once
-// A pod's containers beside their runs: what the decisions and the status share. Only plan_pod.cpp and its neighbours include this.
+// A pod's containers beside their runs: what the decisions and the status share. Only plan_pod.cpp
+// and its neighbours include this.
 
 #include <string>
 #include <vector>
@@ -14,9 +15,10 @@ struct ContainerView {
   const Json* spec = nullptr;
   std::string name;
   Role role = Role::App;
-  RestartPolicy policy = RestartPolicy::Always;  // its own: init containers and sidecars differ from the pod
+  RestartPolicy policy =
+      RestartPolicy::Always;  // its own: init containers and sidecars differ from the pod
   std::vector<const ContainerRun*> runs;
-  Restart restart;           // of the newest run, when that has ended
+  Restart restart;            // of the newest run, when that has ended
   bool will_restart = false;  // `restart.again`, unless the pod is ending
 
   const ContainerRun* newest() const { return runs.empty() ? nullptr : runs.back(); }

@@ -1,7 +1,8 @@
 #pragma once
-// The agent's only way to touch processes. RealPodRuntime starts one shim a pod (node/shim); a simulation plays pods with
-// SimPodRuntime (tests/sim). Whatever runs goes on when the server dies: a new one asks recover() what is there.
-// Loop thread; a callback never runs before the call that leads to it has returned.
+// The agent's only way to touch processes. RealPodRuntime starts one shim a pod (node/shim); a
+// simulation plays pods with SimPodRuntime (tests/sim). Whatever runs goes on when the server dies:
+// a new one asks recover() what is there. Loop thread; a callback never runs before the call that
+// leads to it has returned.
 
 #include <cstdint>
 #include <functional>
@@ -26,10 +27,11 @@ struct LaunchVolume {
   enum class Type { Empty, Memory, Files, HostPath };
   std::string name;
   Type type = Type::Empty;
-  uint64_t bytes = 0;              // of Memory; 0: the kernel's own bound
-  std::vector<LaunchFile> files;   // of Files, published as ..data links so that they can change in one step
-  std::string path, path_type;     // of HostPath: Directory, FileOrCreate ...
-  std::optional<int64_t> group;    // fsGroup
+  uint64_t bytes = 0;  // of Memory; 0: the kernel's own bound
+  std::vector<LaunchFile>
+      files;  // of Files, published as ..data links so that they can change in one step
+  std::string path, path_type;   // of HostPath: Directory, FileOrCreate ...
+  std::optional<int64_t> group;  // fsGroup
 };
 
 // A volume that a container sees at `target`.
@@ -45,8 +47,8 @@ struct PodLaunch {
   std::string uid, ns, name;
   std::string hostname;
   std::vector<LaunchVolume> volumes;
-  std::string hosts;                  // the text of /etc/hosts
-  uint64_t shared_memory_bytes = 0;   // of /dev/shm; 0: half of the machine's memory
+  std::string hosts;                 // the text of /etc/hosts
+  uint64_t shared_memory_bytes = 0;  // of /dev/shm; 0: half of the machine's memory
 };
 
 // What one run of one container is told.
@@ -112,13 +114,16 @@ class PodRuntime {
   virtual const PodRecord* find(std::string_view uid) const = 0;  // null: nothing of it is here
   virtual std::vector<std::string> pods() const = 0;              // uids
 
-  // The shim of a pod. Asked again after its shim has died, the record's runs are kept and counted as lost.
+  // The shim of a pod. Asked again after its shim has died, the record's runs are kept and counted
+  // as lost.
   virtual void start_pod(PodLaunch launch, std::function<void(Result<void>)> done) = 0;
   // Idempotent: a (container, run) that has begun is not begun again.
-  virtual void start(std::string_view uid, ContainerLaunch launch, std::function<void(Result<void>)> done) = 0;
+  virtual void start(std::string_view uid, ContainerLaunch launch,
+                     std::function<void(Result<void>)> done) = 0;
   virtual void signal(std::string_view uid, std::string_view container, int signal) = 0;
-  virtual void stop(std::string_view uid) = 0;    // kills what runs; then the shim ends
-  virtual void remove(std::string_view uid) = 0;  // forgets a pod whose shim has ended; its logs stay
+  virtual void stop(std::string_view uid) = 0;  // kills what runs; then the shim ends
+  virtual void remove(
+      std::string_view uid) = 0;  // forgets a pod whose shim has ended; its logs stay
   virtual void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) = 0;
 };
 

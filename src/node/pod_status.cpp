@@ -22,9 +22,10 @@ std::string_view exit_reason(const ContainerRun& run) {
 
 JsonObject terminated(const PodWorld& world, const ContainerRun& run) {
   JsonObject out{{"exitCode", run.exit->code}, {"reason", exit_reason(run)}};
-  const std::string_view message = !run.failure.empty() ? std::string_view(run.failure)
-                                   : run.exit->lost     ? "The container could not be located when the pod was terminated"
-                                                        : std::string_view(run.exit->message);
+  const std::string_view message =
+      !run.failure.empty() ? std::string_view(run.failure)
+      : run.exit->lost     ? "The container could not be located when the pod was terminated"
+                           : std::string_view(run.exit->message);
   if (!message.empty() && is_valid_utf8(message)) out["message"] = message;
   out["startedAt"] = rfc3339(run.started);
   out["finishedAt"] = rfc3339(run.exit->at);
@@ -40,46 +41,59 @@ JsonObject waiting(std::string_view reason, std::string_view message = "") {
 
 // A pod that ends before a container of it ever ran.
 JsonObject never_ran() {
-  return {{"terminated", JsonObject{{"exitCode", 137},
-                                    {"reason", "ContainerStatusUnknown"},
-                                    {"message", "The container could not be located when the pod was terminated"},
-                                    {"startedAt", nullptr},
-                                    {"finishedAt", nullptr}}}};
+  return {{"terminated",
+           JsonObject{{"exitCode", 137},
+                      {"reason", "ContainerStatusUnknown"},
+                      {"message", "The container could not be located when the pod was terminated"},
+                      {"startedAt", nullptr},
+                      {"finishedAt", nullptr}}}};
 }
 
 struct States {
   JsonObject state, last;
 };
 
-States states_of(const PodWorld& world, const PodView& view, const ContainerView& container, bool all_over) {
+States states_of(const PodWorld& world, const PodView& view, const ContainerView& container,
+                 bool all_over) {
   const auto problem = world.problems.find(container.name);
   if (container.runs.empty()) {
     if (all_over) return {never_ran(), {}};
-    if (problem != world.problems.end()) return {waiting(problem->second.reason, problem->second.message), {}};
+    if (problem != world.problems.end())
+      return {waiting(problem->second.reason, problem->second.message), {}};
     const bool has_init = view.containers.front().role != Role::App;
     return {waiting(has_init ? "PodInitializing" : "ContainerCreating"), {}};
   }
   const ContainerRun& newest = *container.newest();
   JsonObject last;
-  if (container.runs.size() > 1 && container.runs[container.runs.size() - 2]->exit) last = terminated(world, *container.runs[container.runs.size() - 2]);
-  if (newest.is_running()) return {{{"running", JsonObject{{"startedAt", rfc3339(newest.started)}}}}, std::move(last)};
+  if (container.runs.size() > 1 && container.runs[container.runs.size() - 2]->exit)
+    last = terminated(world, *container.runs[container.runs.size() - 2]);
+  if (newest.is_running())
+    return {{{"running", JsonObject{{"startedAt", rfc3339(newest.started)}}}}, std::move(last)};
   if (container.will_restart && problem != world.problems.end()) {
     return {waiting(problem->second.reason, problem->second.message), terminated(world, newest)};
   }
   if (container.will_restart && world.now < container.restart.due) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(container.restart.backoff);
-    const std::string length = seconds.count() >= 60 ? fmt::format("{}m{}s", seconds.count() / 60, seconds.count() % 60) : fmt::format("{}s", seconds.count());
-    return {waiting("CrashLoopBackOff", fmt::format("back-off {} restarting failed container={} pod={}", length, container.name, pod_in_text(world.pod))),
-            terminated(world, newest)};
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(container.restart.backoff);
+    const std::string length =
+        seconds.count() >= 60 ? fmt::format("{}m{}s", seconds.count() / 60, seconds.count() % 60)
+                              : fmt::format("{}s", seconds.count());
+    return {
+        waiting("CrashLoopBackOff", fmt::format("back-off {} restarting failed container={} pod={}",
+                                                length, container.name, pod_in_text(world.pod))),
+        terminated(world, newest)};
   }
   return {terminated(world, newest), std::move(last)};
 }
 
-JsonObject container_status(const PodWorld& world, const PodView& view, const ContainerView& container, bool all_over) {
+JsonObject container_status(const PodWorld& world, const PodView& view,
+                            const ContainerView& container, bool all_over) {
   States states = states_of(world, view, container, all_over);
   const bool running = container.is_running();
   const std::string_view image = text_at(*container.spec, {"image"});
-  JsonObject out{{"name", container.name}, {"state", std::move(states.state)}, {"lastState", std::move(states.last)}};
+  JsonObject out{{"name", container.name},
+                 {"state", std::move(states.state)},
+                 {"lastState", std::move(states.last)}};
   out["ready"] = container.role == Role::Init ? container.has_succeeded() : running;
   out["restartCount"] = container.runs.empty() ? 0 : container.newest()->run;
   out["image"] = image;
@@ -99,7 +113,8 @@ std::string phase_of(const PodView& view, bool all_over) {
     any_never_ran = any_never_ran || container.runs.empty();
     all_succeeded = all_succeeded && container.has_succeeded();
   }
-  if (all_over) return all_stopped && all_succeeded && view.ending.reason.empty() ? "Succeeded" : "Failed";
+  if (all_over)
+    return all_stopped && all_succeeded && view.ending.reason.empty() ? "Succeeded" : "Failed";
   if (!view.init_done || any_never_ran) return "Pending";
   return "Running";
 }
@@ -124,32 +139,40 @@ struct Condition {
   std::string reason, message;
 };
 
-std::string in_brackets(const std::vector<std::string>& names) { return "[" + join(names, " ") + "]"; }
+std::string in_brackets(const std::vector<std::string>& names) {
+  return "[" + join(names, " ") + "]";
+}
 
-std::vector<Condition> conditions_of(const PodWorld& world, const PodView& view, std::string_view phase) {
+std::vector<Condition> conditions_of(const PodWorld& world, const PodView& view,
+                                     std::string_view phase) {
   std::vector<std::string> not_initialized, not_ready;
   bool app_ran = false;
   for (const ContainerView& container : view.containers) {
     if (container.role == Role::App) app_ran = app_ran || !container.runs.empty();
-    const bool initialized = container.role == Role::Init ? container.has_succeeded() : !container.runs.empty();
+    const bool initialized =
+        container.role == Role::Init ? container.has_succeeded() : !container.runs.empty();
     if (container.role != Role::App && !initialized) not_initialized.push_back(container.name);
-    if (container.role != Role::Init && !container.is_running()) not_ready.push_back(container.name);
+    if (container.role != Role::Init && !container.is_running())
+      not_ready.push_back(container.name);
   }
   std::vector<Condition> out;
   const bool over = phase == "Succeeded" || phase == "Failed";
-  out.push_back({"PodReadyToStartContainers", !over && world.record != nullptr && world.record->alive, "", ""});
+  out.push_back({"PodReadyToStartContainers",
+                 !over && world.record != nullptr && world.record->alive, "", ""});
   if (phase == "Succeeded") {
     out.push_back({"Initialized", true, "PodCompleted", ""});
   } else if (not_initialized.empty() || app_ran) {
     out.push_back({"Initialized", true, "", ""});
   } else {
-    out.push_back({"Initialized", false, "ContainersNotInitialized", "containers with incomplete status: " + in_brackets(not_initialized)});
+    out.push_back({"Initialized", false, "ContainersNotInitialized",
+                   "containers with incomplete status: " + in_brackets(not_initialized)});
   }
   Condition ready{"Ready", not_ready.empty(), "", ""};
   if (over) {
     ready = {"Ready", false, phase == "Succeeded" ? "PodCompleted" : "PodFailed", ""};
   } else if (!not_ready.empty()) {
-    ready = {"Ready", false, "ContainersNotReady", "containers with unready status: " + in_brackets(not_ready)};
+    ready = {"Ready", false, "ContainersNotReady",
+             "containers with unready status: " + in_brackets(not_ready)};
   }
   out.push_back(ready);
   ready.type = "ContainersReady";
@@ -168,7 +191,8 @@ JsonArray condition_list(const PodWorld& world, const std::vector<Condition>& ou
   };
   JsonArray out;
   for (const Json& condition : before) {
-    const bool is_ours = std::ranges::any_of(ours, [&](const Condition& each) { return each.type == text_at(condition, {"type"}); });
+    const bool is_ours = std::ranges::any_of(
+        ours, [&](const Condition& each) { return each.type == text_at(condition, {"type"}); });
     if (!is_ours) out.push_back(condition);
   }
   const int64_t generation = int_at(world.pod, {"metadata", "generation"});
@@ -180,7 +204,8 @@ JsonArray condition_list(const PodWorld& world, const std::vector<Condition>& ou
     if (generation > 0) entry["observedGeneration"] = generation;
     entry["status"] = status;
     entry["lastProbeTime"] = nullptr;
-    entry["lastTransitionTime"] = same ? Json(text_at(*old, {"lastTransitionTime"})) : Json(rfc3339(world.now));
+    entry["lastTransitionTime"] =
+        same ? Json(text_at(*old, {"lastTransitionTime"})) : Json(rfc3339(world.now));
     if (!condition.reason.empty()) entry["reason"] = condition.reason;
     if (!condition.message.empty()) entry["message"] = condition.message;
     out.push_back(std::move(entry));
@@ -195,7 +220,8 @@ JsonArray statuses(const PodWorld& world, const PodView& view, bool apps, bool a
   }
   if (apps) std::ranges::sort(chosen, {}, &ContainerView::name);  // as kubelet writes them
   JsonArray out;
-  for (const ContainerView* container : chosen) out.push_back(container_status(world, view, *container, all_over));
+  for (const ContainerView* container : chosen)
+    out.push_back(container_status(world, view, *container, all_over));
   return out;
 }
 
@@ -211,7 +237,8 @@ Json next_status(const PodWorld& world, const PodView& view) {
   JsonObject out = before != nullptr && before->is_object() ? before->get_object() : JsonObject();
   const bool all_over = is_all_over(world, view);
   const std::string phase = phase_of(view, all_over);
-  if (const int64_t generation = int_at(world.pod, {"metadata", "generation"}); generation > 0) out["observedGeneration"] = generation;
+  if (const int64_t generation = int_at(world.pod, {"metadata", "generation"}); generation > 0)
+    out["observedGeneration"] = generation;
   out["phase"] = phase;
   out["conditions"] = condition_list(world, conditions_of(world, view, phase));
   out["hostIP"] = world.host_ip;
@@ -225,7 +252,8 @@ Json next_status(const PodWorld& world, const PodView& view) {
     out["reason"] = view.ending.reason;
     out["message"] = view.ending.message;
   }
-  if (view.containers.front().role != Role::App) out["initContainerStatuses"] = statuses(world, view, false, all_over);
+  if (view.containers.front().role != Role::App)
+    out["initContainerStatuses"] = statuses(world, view, false, all_over);
   out["containerStatuses"] = statuses(world, view, true, all_over);
   return out;
 }

@@ -15,7 +15,8 @@ int mode_of(const Json& source, const Json& item, int otherwise) {
 }
 
 // The keys of a ConfigMap or Secret as files: all, or those `items` names.
-Result<void> add_object_files(LaunchVolume& volume, std::string_view kind, std::string_view name, const Json& source, int mode, const PodFactsForEnv& facts) {
+Result<void> add_object_files(LaunchVolume& volume, std::string_view kind, std::string_view name,
+                              const Json& source, int mode, const PodFactsForEnv& facts) {
   const std::string_view word = kind == "Secret" ? "secret" : "configmap";
   const bool optional = bool_at(source, {"optional"});
   const Json object = facts.find(kind, name);
@@ -25,15 +26,19 @@ Result<void> add_object_files(LaunchVolume& volume, std::string_view kind, std::
   }
   const JsonArray& items = list_at(source, {"items"});
   if (items.empty()) {
-    for (const std::string& key : keys_of(object)) volume.files.push_back({key, data_of(object, key).value_or(""), mode});
+    for (const std::string& key : keys_of(object))
+      volume.files.push_back({key, data_of(object, key).value_or(""), mode});
     return {};
   }
   for (const Json& item : items) {
     const std::string_view key = text_at(item, {"key"});
     const auto content = data_of(object, key);
     if (!content && optional) continue;
-    if (!content) return error(Reason::NotFound, fmt::format("{} references non-existent {} key: {}", word, kind == "Secret" ? "secret" : "config", key));
-    volume.files.push_back({std::string(text_at(item, {"path"})), *content, mode_of(Json(JsonObject{{"defaultMode", mode}}), item, mode)});
+    if (!content)
+      return error(Reason::NotFound, fmt::format("{} references non-existent {} key: {}", word,
+                                                 kind == "Secret" ? "secret" : "config", key));
+    volume.files.push_back({std::string(text_at(item, {"path"})), *content,
+                            mode_of(Json(JsonObject{{"defaultMode", mode}}), item, mode)});
   }
   return {};
 }
@@ -48,26 +53,35 @@ const Json& container_named(const Json& pod, std::string_view name) {
   return kNone;
 }
 
-Result<void> add_downward_files(LaunchVolume& volume, const Json& pod, const Json& source, int mode, const PodFactsForEnv& facts) {
+Result<void> add_downward_files(LaunchVolume& volume, const Json& pod, const Json& source, int mode,
+                                const PodFactsForEnv& facts) {
   for (const Json& item : list_at(source, {"items"})) {
-    LaunchFile file{std::string(text_at(item, {"path"})), "", mode_of(Json(JsonObject{{"defaultMode", mode}}), item, mode)};
+    LaunchFile file{std::string(text_at(item, {"path"})), "",
+                    mode_of(Json(JsonObject{{"defaultMode", mode}}), item, mode)};
     if (const Json* ref = find(item, "fieldRef")) {
       file.content = TRY(field_ref_text(pod, text_at(*ref, {"fieldPath"}), facts));
     } else if (const Json* resource = find(item, "resourceFieldRef")) {
-      file.content = TRY(resource_ref_text(container_named(pod, text_at(*resource, {"containerName"})), *resource, facts.allocatable));
+      file.content =
+          TRY(resource_ref_text(container_named(pod, text_at(*resource, {"containerName"})),
+                                *resource, facts.allocatable));
     }
     volume.files.push_back(std::move(file));
   }
   return {};
 }
 
-Result<void> add_projected_files(LaunchVolume& volume, const Json& pod, const Json& source, int mode, const PodFactsForEnv& facts) {
+Result<void> add_projected_files(LaunchVolume& volume, const Json& pod, const Json& source,
+                                 int mode, const PodFactsForEnv& facts) {
   for (const Json& each : list_at(source, {"sources"})) {
-    if (const Json* map = find(each, "configMap")) TRY(add_object_files(volume, "ConfigMap", text_at(*map, {"name"}), *map, mode, facts));
-    if (const Json* secret = find(each, "secret")) TRY(add_object_files(volume, "Secret", text_at(*secret, {"name"}), *secret, mode, facts));
-    if (const Json* downward = find(each, "downwardAPI")) TRY(add_downward_files(volume, pod, *downward, mode, facts));
+    if (const Json* map = find(each, "configMap"))
+      TRY(add_object_files(volume, "ConfigMap", text_at(*map, {"name"}), *map, mode, facts));
+    if (const Json* secret = find(each, "secret"))
+      TRY(add_object_files(volume, "Secret", text_at(*secret, {"name"}), *secret, mode, facts));
+    if (const Json* downward = find(each, "downwardAPI"))
+      TRY(add_downward_files(volume, pod, *downward, mode, facts));
     // No tokens are issued yet: the file is there, and empty.
-    if (const Json* token = find(each, "serviceAccountToken")) volume.files.push_back({std::string(text_at(*token, {"path"})), "", mode});
+    if (const Json* token = find(each, "serviceAccountToken"))
+      volume.files.push_back({std::string(text_at(*token, {"path"})), "", mode});
   }
   return {};
 }
@@ -80,7 +94,8 @@ uint64_t memory_bytes(const Json& source) {
 Result<LaunchVolume> volume_of(const Json& pod, const Json& spec, const PodFactsForEnv& facts) {
   LaunchVolume out;
   out.name = text_at(spec, {"name"});
-  if (find_path(pod, {"spec", "securityContext", "fsGroup"}) != nullptr) out.group = int_at(pod, {"spec", "securityContext", "fsGroup"});
+  if (find_path(pod, {"spec", "securityContext", "fsGroup"}) != nullptr)
+    out.group = int_at(pod, {"spec", "securityContext", "fsGroup"});
   if (const Json* source = find(spec, "emptyDir")) {
     if (text_at(*source, {"medium"}) == "Memory") {
       out.type = LaunchVolume::Type::Memory;
@@ -96,15 +111,19 @@ Result<LaunchVolume> volume_of(const Json& pod, const Json& spec, const PodFacts
   }
   out.type = LaunchVolume::Type::Files;
   if (const Json* source = find(spec, "configMap")) {
-    TRY(add_object_files(out, "ConfigMap", text_at(*source, {"name"}), *source, mode_of(*source, Json(), 0644), facts));
+    TRY(add_object_files(out, "ConfigMap", text_at(*source, {"name"}), *source,
+                         mode_of(*source, Json(), 0644), facts));
   } else if (const Json* secret = find(spec, "secret")) {
-    TRY(add_object_files(out, "Secret", text_at(*secret, {"secretName"}), *secret, mode_of(*secret, Json(), 0644), facts));
+    TRY(add_object_files(out, "Secret", text_at(*secret, {"secretName"}), *secret,
+                         mode_of(*secret, Json(), 0644), facts));
   } else if (const Json* downward = find(spec, "downwardAPI")) {
     TRY(add_downward_files(out, pod, *downward, mode_of(*downward, Json(), 0644), facts));
   } else if (const Json* projected = find(spec, "projected")) {
     TRY(add_projected_files(out, pod, *projected, mode_of(*projected, Json(), 0644), facts));
   } else {
-    return error(Reason::Invalid, "this kind of volume is not supported on this machine yet: use emptyDir, hostPath, configMap, secret, downwardAPI or projected");
+    return error(Reason::Invalid,
+                 "this kind of volume is not supported on this machine yet: use emptyDir, "
+                 "hostPath, configMap, secret, downwardAPI or projected");
   }
   return out;
 }
@@ -116,7 +135,9 @@ Result<std::vector<LaunchVolume>> pod_volumes(const Json& pod, const PodFactsFor
   for (const Json& spec : list_at(pod, {"spec", "volumes"})) {
     auto volume = volume_of(pod, spec, facts);
     if (!volume) {
-      return error(volume.error().reason, fmt::format("MountVolume.SetUp failed for volume {} : {}", quoted(text_at(spec, {"name"})), volume.error().message));
+      return error(volume.error().reason,
+                   fmt::format("MountVolume.SetUp failed for volume {} : {}",
+                               quoted(text_at(spec, {"name"})), volume.error().message));
     }
     out.push_back(std::move(*volume));
   }

@@ -4,7 +4,8 @@
 
 namespace yard {
 
-// The volumes of a pod (kubernetes-core C5). An error is the text after "MountVolume.SetUp failed for volume".
+// The volumes of a pod (kubernetes-core C5). An error is the text after "MountVolume.SetUp failed
+// for volume".
 Result<std::vector<LaunchVolume>> pod_volumes(const Json& pod, const PodFactsForEnv& facts);
 
 }  // namespace yard

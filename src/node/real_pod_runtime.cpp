@@ -1,17 +1,16 @@
 #include "node/real_pod_runtime.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -45,7 +44,8 @@ std::string log_text(std::string_view raw) {
   for (const std::string_view line : split(raw, '\n')) {
     // time stream tag text
     size_t at = 0;
-    for (int space = 0; space < 3 && at != std::string_view::npos; ++space) at = line.find(' ', at == 0 ? 0 : at + 1);
+    for (int space = 0; space < 3 && at != std::string_view::npos; ++space)
+      at = line.find(' ', at == 0 ? 0 : at + 1);
     if (at == std::string_view::npos || at < 2) continue;
     out.append(line.substr(at + 1));
     if (line[at - 1] == 'F') out += '\n';
@@ -60,10 +60,13 @@ void sweep_cgroup(const std::string& base, const std::string& uid) {
   if (!std::filesystem::exists(folder, code)) return;
   for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
     if (!entry.is_directory(code)) continue;
-    for (int round = 0; rmdir(entry.path().c_str()) != 0 && errno == EBUSY && round < kMostSweepRounds; ++round) {
-      const auto left = read_text(entry.path().string() + "/cgroup.procs", kMostProcText).value_or("");
+    for (int round = 0;
+         rmdir(entry.path().c_str()) != 0 && errno == EBUSY && round < kMostSweepRounds; ++round) {
+      const auto left =
+          read_text(entry.path().string() + "/cgroup.procs", kMostProcText).value_or("");
       for (const std::string_view word : split(left, '\n')) {
-        if (const auto pid = parse_int64(word); pid && *pid > 1) kill(static_cast<pid_t>(*pid), SIGKILL);
+        if (const auto pid = parse_int64(word); pid && *pid > 1)
+          kill(static_cast<pid_t>(*pid), SIGKILL);
       }
       usleep(kSweepPauseMicros);  // a killed task leaves its group a moment later, without telling
     }
@@ -75,8 +78,12 @@ void sweep_cgroup(const std::string& base, const std::string& uid) {
 }  // namespace
 
 RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string shim)
-    : loop_(loop), state_(std::move(state_folder)), shim_(std::move(shim)), cgroup_name_("trainyard-" + hex(hash_bytes(state_))) {
-  cgroups_ = own_cgroups(read_text("/proc/self/cgroup", kMostProcText).value_or(""), read_text("/proc/self/mountinfo", kMostProcText).value_or(""));
+    : loop_(loop),
+      state_(std::move(state_folder)),
+      shim_(std::move(shim)),
+      cgroup_name_("trainyard-" + hex(hash_bytes(state_))) {
+  cgroups_ = own_cgroups(read_text("/proc/self/cgroup", kMostProcText).value_or(""),
+                         read_text("/proc/self/mountinfo", kMostProcText).value_or(""));
 }
 
 RealPodRuntime::~RealPodRuntime() {
@@ -89,7 +96,8 @@ RealPodRuntime::~RealPodRuntime() {
 }
 
 PodFolders RealPodRuntime::folders_of(const PodLaunch& launch) const {
-  return {state_ + "/run/" + launch.uid, state_ + "/logs/" + log_folder_name(launch.ns, launch.name, launch.uid)};
+  return {state_ + "/run/" + launch.uid,
+          state_ + "/logs/" + log_folder_name(launch.ns, launch.name, launch.uid)};
 }
 
 RealPodRuntime::Pod* RealPodRuntime::find_pod(std::string_view uid) {
@@ -104,18 +112,22 @@ const PodRecord* RealPodRuntime::find(std::string_view uid) const {
 
 std::vector<std::string> RealPodRuntime::pods() const {
   std::vector<std::string> out;
-  for (const auto& [uid, pod] : pods_) out.push_back(uid);
+  for (const auto& [uid, pod] : pods_)
+    out.push_back(uid);
   return out;
 }
 
-std::string RealPodRuntime::log_path(std::string_view ns, std::string_view name, std::string_view uid, std::string_view container, int run) const {
+std::string RealPodRuntime::log_path(std::string_view ns, std::string_view name,
+                                     std::string_view uid, std::string_view container,
+                                     int run) const {
   return PodFolders{"", state_ + "/logs/" + log_folder_name(ns, name, uid)}.log(container, run);
 }
 
 void RealPodRuntime::report(const std::string& uid) {
   loop_.post([this, uid, alive = alive_] {
     if (!*alive) return;
-    for (const auto& callback : changed_) callback(uid);
+    for (const auto& callback : changed_)
+      callback(uid);
   });
 }
 
@@ -171,7 +183,8 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
           TRY(make_folders(folders.run + "/messages", 0700));
           TRY(make_folders(folders.run + "/volumes", 0700));
           TRY(make_folders(folders.logs, 0700));
-          for (const LaunchVolume& volume : kept->volumes) TRY(make_volume(volume, folders.volume(volume.name)));
+          for (const LaunchVolume& volume : kept->volumes)
+            TRY(make_volume(volume, folders.volume(volume.name)));
           if (!kept->hosts.empty()) TRY(write_text(folders.run + "/hosts", kept->hosts, 0644));
           // The shim syncs it before its first journal entry: a start does not wait for the disk.
           return write_text(folders.run + "/launch.json", pod_launch_text(*kept, folders), 0600);
@@ -195,11 +208,13 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
 
 Result<void> RealPodRuntime::spawn_shim(Pod& pod) {
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return system_error("cannot make a socket for the pod");
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+    return system_error("cannot make a socket for the pod");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, (pod.folders.run + "/shim.log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, (pod.folders.run + "/shim.log").c_str(),
+                                   O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
   posix_spawn_file_actions_addclosefrom_np(&actions, 4);
@@ -214,7 +229,8 @@ Result<void> RealPodRuntime::spawn_shim(Pod& pod) {
   const char* arguments[] = {"trainyard-shim", pod.folders.run.c_str(), "3", nullptr};
   const char* environment[] = {nullptr};
   pid_t pid = 0;
-  const int problem = posix_spawn(&pid, shim_.c_str(), &actions, &attributes, const_cast<char**>(arguments), const_cast<char**>(environment));
+  const int problem = posix_spawn(&pid, shim_.c_str(), &actions, &attributes,
+                                  const_cast<char**>(arguments), const_cast<char**>(environment));
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(ends[1]);
@@ -243,7 +259,8 @@ void RealPodRuntime::on_readable(const std::string& uid) {
   // Messages only wake us; the journal says what has happened.
   while ((size = recv(pod->socket, message, sizeof message, MSG_DONTWAIT)) != 0) {
     if (size > 0 && std::string_view(message, static_cast<size_t>(size)).starts_with("error ")) {
-      log_warning("shim of {}/{}: {}", pod->record.ns, pod->record.name, std::string_view(message, static_cast<size_t>(size)));
+      log_warning("shim of {}/{}: {}", pod->record.ns, pod->record.name,
+                  std::string_view(message, static_cast<size_t>(size)));
     }
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) break;
@@ -261,7 +278,9 @@ void RealPodRuntime::read_journal(Pod& pod) {
   std::string text;
   char buffer[16384];
   ssize_t count = 0;
-  while (text.size() < kMostJournal && (count = pread(fd, buffer, sizeof buffer, static_cast<off_t>(pod.journal_read + text.size()))) > 0) {
+  while (text.size() < kMostJournal &&
+         (count = pread(fd, buffer, sizeof buffer,
+                        static_cast<off_t>(pod.journal_read + text.size()))) > 0) {
     text.append(buffer, static_cast<size_t>(count));
   }
   close(fd);
@@ -277,13 +296,18 @@ void RealPodRuntime::read_journal(Pod& pod) {
 }
 
 void RealPodRuntime::read_message(const Pod& pod, ContainerRun& run) const {
-  run.exit->message = read_tail(pod.folders.message(run.container, run.run), kMostMessage).value_or("");
+  run.exit->message =
+      read_tail(pod.folders.message(run.container, run.run), kMostMessage).value_or("");
   if (!run.exit->message.empty() || run.exit->code == 0) return;
-  if (!bool_at(read_json(pod.folders.container_file(run.container, run.run)), {"messageFromLog"})) return;
-  std::string text = log_text(read_tail(pod.folders.log(run.container, run.run), 4 * kMostLogMessage).value_or(""));
+  if (!bool_at(read_json(pod.folders.container_file(run.container, run.run)), {"messageFromLog"}))
+    return;
+  std::string text = log_text(
+      read_tail(pod.folders.log(run.container, run.run), 4 * kMostLogMessage).value_or(""));
   if (text.size() > kMostLogMessage) text.erase(0, text.size() - kMostLogMessage);
   const auto lines = split(text, '\n');
-  if (lines.size() > kMostLogMessageLines) text.erase(0, static_cast<size_t>(lines[lines.size() - kMostLogMessageLines].data() - text.data()));
+  if (lines.size() > kMostLogMessageLines)
+    text.erase(
+        0, static_cast<size_t>(lines[lines.size() - kMostLogMessageLines].data() - text.data()));
   run.exit->message = std::move(text);
 }
 
@@ -303,24 +327,30 @@ void RealPodRuntime::shim_ended(Pod& pod) {
   report(pod.record.uid);
 }
 
-// A shim removes its groups itself; one that was killed has left them, and its processes die with it a moment later.
+// A shim removes its groups itself; one that was killed has left them, and its processes die with
+// it a moment later.
 void RealPodRuntime::sweep_cgroups(const Pod& pod) const {
   std::vector<std::string> bases;
   for (const std::string& root : {cgroups_.memory, cgroups_.cpu, cgroups_.pids}) {
     if (!root.empty()) bases.push_back(root + "/" + cgroup_name_);
   }
-  loop_.run_blocking([bases, uid = pod.record.uid] {
-    for (const std::string& base : bases) sweep_cgroup(base, uid);
-  }, [] {});
+  loop_.run_blocking(
+      [bases, uid = pod.record.uid] {
+        for (const std::string& base : bases)
+          sweep_cgroup(base, uid);
+      },
+      [] {});
 }
 
 Result<void> RealPodRuntime::tell(Pod& pod, const std::string& message) {
   if (pod.socket < 0) return error(Reason::ServiceUnavailable, "the pod's shim has ended");
-  if (send(pod.socket, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return system_error("cannot reach the pod's shim");
+  if (send(pod.socket, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    return system_error("cannot reach the pod's shim");
   return {};
 }
 
-void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch, std::function<void(Result<void>)> done) {
+void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch,
+                           std::function<void(Result<void>)> done) {
   Pod* pod = find_pod(uid);
   if (pod == nullptr) {
     loop_.post([done = std::move(done)] { done(error(Reason::NotFound, "the pod has no shim")); });
@@ -332,7 +362,8 @@ void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch, std::fu
     Result<void> written;
   };
   auto work = std::make_shared<Work>();
-  work->text = container_launch_text(launch, pod->launch, pod->folders, container_cgroups(cgroups_, cgroup_name_, uid, launch));
+  work->text = container_launch_text(launch, pod->launch, pod->folders,
+                                     container_cgroups(cgroups_, cgroup_name_, uid, launch));
   work->file = pod->folders.container_file(launch.container, launch.run);
   work->message_file = pod->folders.message(launch.container, launch.run);
   work->launch = std::move(launch);
@@ -356,7 +387,8 @@ void RealPodRuntime::signal(std::string_view uid, std::string_view container, in
   if (pod == nullptr) return;
   for (const ContainerRun& run : pod->record.runs) {
     if (run.container != container || !run.is_running()) continue;
-    if (auto told = tell(*pod, fmt::format("signal {} {} {}", container, run.run, number)); !told) log_warning("{}", told.error().message);
+    if (auto told = tell(*pod, fmt::format("signal {} {} {}", container, run.run, number)); !told)
+      log_warning("{}", told.error().message);
   }
 }
 
@@ -374,14 +406,18 @@ void RealPodRuntime::remove(std::string_view uid) {
   const std::string folder = found->second->folders.run;
   sweep_cgroups(*found->second);
   pods_.erase(found);
-  loop_.run_blocking([folder] {
-    unlink((folder + "/launch.json").c_str());
-    remove_folder(folder);
-  }, [] {});
+  loop_.run_blocking(
+      [folder] {
+        unlink((folder + "/launch.json").c_str());
+        remove_folder(folder);
+      },
+      [] {});
 }
 
 void RealPodRuntime::remove_logs(std::string_view ns, std::string_view name, std::string_view uid) {
-  loop_.run_blocking([folder = state_ + "/logs/" + log_folder_name(ns, name, uid)] { remove_folder(folder); }, [] {});
+  loop_.run_blocking(
+      [folder = state_ + "/logs/" + log_folder_name(ns, name, uid)] { remove_folder(folder); },
+      [] {});
 }
 
 }  // namespace yard

@@ -17,19 +17,23 @@ class RealPodRuntime : public PodRuntime {
   RealPodRuntime(Loop& loop, std::string state_folder, std::string shim);
   ~RealPodRuntime() override;  // leaves every pod running
 
-  void on_change(std::function<void(const std::string& uid)> callback) override { changed_.push_back(std::move(callback)); }
+  void on_change(std::function<void(const std::string& uid)> callback) override {
+    changed_.push_back(std::move(callback));
+  }
   void recover(std::function<void()> done) override;
   const PodRecord* find(std::string_view uid) const override;
   std::vector<std::string> pods() const override;
   void start_pod(PodLaunch launch, std::function<void(Result<void>)> done) override;
-  void start(std::string_view uid, ContainerLaunch launch, std::function<void(Result<void>)> done) override;
+  void start(std::string_view uid, ContainerLaunch launch,
+             std::function<void(Result<void>)> done) override;
   void signal(std::string_view uid, std::string_view container, int signal) override;
   void stop(std::string_view uid) override;
   void remove(std::string_view uid) override;
   void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) override;
 
   // Where the log of a run lies, for whoever reads it.
-  std::string log_path(std::string_view ns, std::string_view name, std::string_view uid, std::string_view container, int run) const;
+  std::string log_path(std::string_view ns, std::string_view name, std::string_view uid,
+                       std::string_view container, int run) const;
 
  private:
   struct Pod {
@@ -58,7 +62,8 @@ class RealPodRuntime : public PodRuntime {
   CgroupRoots cgroups_;
   std::map<std::string, std::unique_ptr<Pod>, std::less<>> pods_;
   std::vector<std::function<void(const std::string&)>> changed_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // false once we are gone; late answers look at it
+  std::shared_ptr<bool> alive_ =
+      std::make_shared<bool>(true);  // false once we are gone; late answers look at it
 };
 
 }  // namespace yard

@@ -20,7 +20,8 @@ Restart next_restart(RestartPolicy policy, const std::vector<const ContainerRun*
   // The first restart is immediate, the next waits 10 s, then twice as long each time.
   Duration wait{}, next = kFirstBackoff;
   for (size_t i = 0; i < runs.size(); ++i) {
-    const bool first = i == 0 || !runs[i]->exit || runs[i]->exit->at - runs[i]->started > kForgivenAfter;
+    const bool first =
+        i == 0 || !runs[i]->exit || runs[i]->exit->at - runs[i]->started > kForgivenAfter;
     wait = first ? Duration{} : next;
     next = first ? kFirstBackoff : std::min(kMostBackoff, next * 2);
   }

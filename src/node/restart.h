@@ -1,5 +1,6 @@
 #pragma once
-// When a container that has ended starts again (kubernetes-core C7). Pure: everything follows from its runs.
+// When a container that has ended starts again (kubernetes-core C7). Pure: everything follows from
+// its runs.
 
 #include <optional>
 #include <string_view>

@@ -27,11 +27,13 @@ std::vector<int64_t> waits(RestartPolicy policy, const std::vector<int>& lengths
 }
 
 TEST(Restart, WaitsTwiceAsLongEachTimeUpToFiveMinutes) {
-  EXPECT_EQ(waits(RestartPolicy::Always, {1, 1, 1, 1, 1, 1, 1, 1}, 1), (std::vector<int64_t>{0, 10, 20, 40, 80, 160, 300, 300}));
+  EXPECT_EQ(waits(RestartPolicy::Always, {1, 1, 1, 1, 1, 1, 1, 1}, 1),
+            (std::vector<int64_t>{0, 10, 20, 40, 80, 160, 300, 300}));
 }
 
 TEST(Restart, ARunOfMoreThanTenMinutesIsForgiven) {
-  EXPECT_EQ(waits(RestartPolicy::Always, {1, 1, 1, 601, 1, 1}, 1), (std::vector<int64_t>{0, 10, 20, 0, 10, 20}));
+  EXPECT_EQ(waits(RestartPolicy::Always, {1, 1, 1, 601, 1, 1}, 1),
+            (std::vector<int64_t>{0, 10, 20, 0, 10, 20}));
 }
 
 TEST(Restart, PolicyDecides) {

@@ -9,7 +9,10 @@ extern "C" const char yard_shim_program_begin[], yard_shim_program_end[];
 
 namespace yard {
 
-std::string_view shim_program() { return {yard_shim_program_begin, static_cast<size_t>(yard_shim_program_end - yard_shim_program_begin)}; }
+std::string_view shim_program() {
+  return {yard_shim_program_begin,
+          static_cast<size_t>(yard_shim_program_end - yard_shim_program_begin)};
+}
 
 Result<std::string> install_shim(const std::string& state_folder) {
   const std::string folder = state_folder + "/bin", path = folder + "/trainyard-shim";
@@ -17,7 +20,8 @@ Result<std::string> install_shim(const std::string& state_folder) {
   const auto there = read_text(path, shim_program().size() + 1);
   if (there && *there == shim_program()) return path;
   TRY(write_text(path + ".new", shim_program(), 0700, true));
-  if (rename((path + ".new").c_str(), path.c_str()) != 0) return system_error("cannot put the shim at " + path);
+  if (rename((path + ".new").c_str(), path.c_str()) != 0)
+    return system_error("cannot put the shim at " + path);
   return path;
 }
 

@@ -9,7 +9,8 @@
 namespace yard {
 
 std::string_view shim_program();  // its bytes
-// Answers the path of the executable, written anew where its content differs. Shims that run keep the old file.
+// Answers the path of the executable, written anew where its content differs. Shims that run keep
+// the old file.
 Result<std::string> install_shim(const std::string& state_folder);
 
 }  // namespace yard

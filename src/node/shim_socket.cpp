@@ -1,12 +1,11 @@
 #include "node/shim_socket.h"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include <fmt/format.h>
 
@@ -28,7 +27,8 @@ int connect_to(const std::string& folder, bool blocking) {
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK), 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  fmt::format_to_n(address.sun_path, sizeof address.sun_path - 1, "/proc/self/fd/{}/sock", directory);
+  fmt::format_to_n(address.sun_path, sizeof address.sun_path - 1, "/proc/self/fd/{}/sock",
+                   directory);
   const bool connected = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   close(directory);
   if (connected) return fd;

@@ -1,11 +1,10 @@
 #include "node/volume_files.h"
 
+#include <cerrno>
 #include <fcntl.h>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -14,7 +13,8 @@
 namespace yard {
 namespace {
 
-// Programs watch `..data`; a later version of the files is a new folder and one rename of that link.
+// Programs watch `..data`; a later version of the files is a new folder and one rename of that
+// link.
 constexpr std::string_view kFirstVersion = "..first";
 
 Result<void> make_files(const LaunchVolume& volume, const std::string& folder) {
@@ -26,25 +26,30 @@ Result<void> make_files(const LaunchVolume& volume, const std::string& folder) {
     const std::string path = version + "/" + file.path;
     TRY(make_folders(path.substr(0, path.find_last_of('/')), 0755));
     TRY(write_text(path, file.content, file.mode));
-    if (volume.group && (chown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(*volume.group)) != 0 ||
-                         chmod(path.c_str(), static_cast<mode_t>(file.mode | 0440)) != 0)) {
+    if (volume.group &&
+        (chown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(*volume.group)) != 0 ||
+         chmod(path.c_str(), static_cast<mode_t>(file.mode | 0440)) != 0)) {
       return system_error("cannot give " + path + " to the pod's group");
     }
     tops.insert(file.path.substr(0, file.path.find('/')));
   }
   const auto link = [&](const std::string& to, const std::string& name) -> Result<void> {
-    if (symlink(to.c_str(), (folder + "/" + name).c_str()) != 0 && errno != EEXIST) return system_error("cannot make the link " + folder + "/" + name);
+    if (symlink(to.c_str(), (folder + "/" + name).c_str()) != 0 && errno != EEXIST)
+      return system_error("cannot make the link " + folder + "/" + name);
     return {};
   };
   TRY(link(std::string(kFirstVersion), "..data"));
-  for (const std::string& top : tops) TRY(link("..data/" + top, top));
+  for (const std::string& top : tops)
+    TRY(link("..data/" + top, top));
   return {};
 }
 
 Result<void> make_empty(const LaunchVolume& volume, const std::string& folder) {
   TRY(make_folders(folder, 0755));
-  if (chmod(folder.c_str(), volume.group ? 02777 : 0777) != 0) return system_error("cannot open " + folder + " to the pod");
-  if (volume.group && chown(folder.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(*volume.group)) != 0) {
+  if (chmod(folder.c_str(), volume.group ? 02777 : 0777) != 0)
+    return system_error("cannot open " + folder + " to the pod");
+  if (volume.group &&
+      chown(folder.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(*volume.group)) != 0) {
     return system_error("cannot give " + folder + " to the pod's group");
   }
   return {};
@@ -57,11 +62,17 @@ Result<void> check_host_path(const LaunchVolume& volume) {
   bool there = stat(path.c_str(), &facts) == 0;
   if (!there && (type.empty() || type == "DirectoryOrCreate")) return make_folders(path, 0755);
   if (!there && type == "FileOrCreate") return write_text(path, "", 0644);
-  const auto wrong = [&](const char* what) { return error(Reason::Invalid, fmt::format("hostPath type check failed: {} is not {}", path, what)); };
-  if ((type == "Directory" || type == "DirectoryOrCreate") && (!there || !S_ISDIR(facts.st_mode))) return wrong("a directory");
-  if ((type == "File" || type == "FileOrCreate") && (!there || !S_ISREG(facts.st_mode))) return wrong("a file");
+  const auto wrong = [&](const char* what) {
+    return error(Reason::Invalid,
+                 fmt::format("hostPath type check failed: {} is not {}", path, what));
+  };
+  if ((type == "Directory" || type == "DirectoryOrCreate") && (!there || !S_ISDIR(facts.st_mode)))
+    return wrong("a directory");
+  if ((type == "File" || type == "FileOrCreate") && (!there || !S_ISREG(facts.st_mode)))
+    return wrong("a file");
   if (type == "Socket" && (!there || !S_ISSOCK(facts.st_mode))) return wrong("a socket file");
-  if (type == "CharDevice" && (!there || !S_ISCHR(facts.st_mode))) return wrong("a character device");
+  if (type == "CharDevice" && (!there || !S_ISCHR(facts.st_mode)))
+    return wrong("a character device");
   if (type == "BlockDevice" && (!there || !S_ISBLK(facts.st_mode))) return wrong("a block device");
   return {};
 }
@@ -71,7 +82,8 @@ Result<void> check_host_path(const LaunchVolume& volume) {
 Result<void> make_volume(const LaunchVolume& volume, const std::string& folder) {
   switch (volume.type) {
     case LaunchVolume::Type::Empty: return make_empty(volume, folder);
-    case LaunchVolume::Type::Memory: return make_folders(folder, 0755);  // the shim mounts a tmpfs there
+    case LaunchVolume::Type::Memory:
+      return make_folders(folder, 0755);  // the shim mounts a tmpfs there
     case LaunchVolume::Type::Files: return make_files(volume, folder);
     case LaunchVolume::Type::HostPath: return check_host_path(volume);
   }

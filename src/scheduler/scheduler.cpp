@@ -25,19 +25,25 @@ WaitingPod waiting_pod(const Object& object) {
   return out;
 }
 
-bool is_gated(const Json& pod) { return !list_at(pod, {"spec", "schedulingGates"}).empty(); }
+bool is_gated(const Json& pod) {
+  return !list_at(pod, {"spec", "schedulingGates"}).empty();
+}
 
 }  // namespace
 
-Scheduler::Scheduler(Client& client, Loop& loop) : client_(client), loop_(loop), events_(client, loop, "default-scheduler", "") {
-  subscriptions_.push_back(client_.follow(kPod, [this](const ObjectEvent& event) { on_pod(event); }));
+Scheduler::Scheduler(Client& client, Loop& loop)
+    : client_(client), loop_(loop), events_(client, loop, "default-scheduler", "") {
+  subscriptions_.push_back(
+      client_.follow(kPod, [this](const ObjectEvent& event) { on_pod(event); }));
   subscriptions_.push_back(client_.follow(kNode, [this](const ObjectEvent&) { run_cycle_soon(); }));
-  for (const ObjectPtr& object : client_.list(kPod)) on_pod({ObjectEvent::Type::Added, kPod, object, nullptr});
+  for (const ObjectPtr& object : client_.list(kPod))
+    on_pod({ObjectEvent::Type::Added, kPod, object, nullptr});
 }
 
 Scheduler::~Scheduler() {
   *alive_ = false;
-  for (const Client::Subscription subscription : subscriptions_) client_.unfollow(subscription);
+  for (const Client::Subscription subscription : subscriptions_)
+    client_.unfollow(subscription);
 }
 
 void Scheduler::on_pod(const ObjectEvent& event) {
@@ -45,7 +51,8 @@ void Scheduler::on_pod(const ObjectEvent& event) {
   const std::string uid(object.uid());
   const std::string& node = object.fields()[kNodeName];
   const std::string& phase = object.fields()[kPhase];
-  const bool over = event.type == ObjectEvent::Type::Deleted || phase == "Succeeded" || phase == "Failed";
+  const bool over =
+      event.type == ObjectEvent::Type::Deleted || phase == "Succeeded" || phase == "Failed";
   if (over) {
     const bool had_room = bound_.erase(uid) > 0;
     if (waiting_.erase(uid) == 0 && had_room) run_cycle_soon();
@@ -60,7 +67,8 @@ void Scheduler::on_pod(const ObjectEvent& event) {
     return;
   }
   if (object.is_being_deleted()) return static_cast<void>(waiting_.erase(uid));
-  const bool is_new = !waiting_.contains(uid) || event.previous == nullptr || event.previous->generation() != object.generation();
+  const bool is_new = !waiting_.contains(uid) || event.previous == nullptr ||
+                      event.previous->generation() != object.generation();
   waiting_[uid] = event.object;
   // Our own words about why it waits change nothing about it.
   if (is_new) run_cycle_soon();
@@ -89,7 +97,8 @@ ClusterSnapshot Scheduler::take_snapshot() const {
     const auto node = std::ranges::find(out.nodes, bound.node, &NodeSnapshot::name);
     if (node == out.nodes.end()) continue;
     ++node->pods;
-    for (const auto& [name, amount] : bound.requests) node->used[name] = node->used[name] + amount;
+    for (const auto& [name, amount] : bound.requests)
+      node->used[name] = node->used[name] + amount;
   }
   return out;
 }
@@ -103,7 +112,8 @@ void Scheduler::run_cycle() {
     if (!is_gated(pod.pod)) waiting.push_back(std::move(pod));
   }
   // First come, first served among equals.
-  std::ranges::stable_sort(waiting, {}, [&](const WaitingPod& pod) { return waiting_.at(pod.uid)->created(); });
+  std::ranges::stable_sort(waiting, {},
+                           [&](const WaitingPod& pod) { return waiting_.at(pod.uid)->created(); });
   for (const Placement& placement : schedule(take_snapshot(), waiting)) {
     const WaitingPod& pod = waiting[placement.waiting];
     if (placement.node.empty()) {
@@ -117,21 +127,27 @@ void Scheduler::run_cycle() {
 void Scheduler::bind(const WaitingPod& pod, const std::string& node) {
   binding_[pod.uid] = true;
   bound_[pod.uid] = {node, pod.requests};  // its room is taken from now on
-  Json binding = JsonObject{{"apiVersion", "v1"},
-                            {"kind", "Binding"},
-                            {"metadata", JsonObject{{"name", pod.name}, {"namespace", pod.ns}, {"uid", pod.uid}}},
-                            {"target", JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
+  Json binding = JsonObject{
+      {"apiVersion", "v1"},
+      {"kind", "Binding"},
+      {"metadata", JsonObject{{"name", pod.name}, {"namespace", pod.ns}, {"uid", pod.uid}}},
+      {"target", JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
   client_.submit({ClientWrite::Verb::Bind, kPod, pod.ns, pod.name, std::move(binding)},
-                 [this, alive = alive_, pod = pod.pod, uid = pod.uid, ns = pod.ns, name = pod.name, node](const Result<ObjectPtr>& bound) {
+                 [this, alive = alive_, pod = pod.pod, uid = pod.uid, ns = pod.ns, name = pod.name,
+                  node](const Result<ObjectPtr>& bound) {
                    if (!*alive) return;
                    binding_.erase(uid);
                    if (bound) {
-                     events_.record(pod, {"Normal", "Scheduled", fmt::format("Successfully assigned {}/{} to {}", ns, name, node), ""});
+                     events_.record(
+                         pod,
+                         {"Normal", "Scheduled",
+                          fmt::format("Successfully assigned {}/{} to {}", ns, name, node), ""});
                      return;
                    }
                    bound_.erase(uid);
                    if (bound.error().reason == Reason::NotFound) return;
-                   log_warning("pod {}/{} could not be bound to {}: {}", ns, name, node, bound.error().message);
+                   log_warning("pod {}/{} could not be bound to {}: {}", ns, name, node,
+                               bound.error().message);
                    loop_.after(std::chrono::seconds(1), [this, alive] {
                      if (*alive) run_cycle_soon();
                    });
@@ -140,7 +156,8 @@ void Scheduler::bind(const WaitingPod& pod, const std::string& node) {
 
 void Scheduler::say_why(const WaitingPod& pod, const std::string& why) {
   for (const Json& condition : list_at(pod.pod, {"status", "conditions"})) {
-    if (text_at(condition, {"type"}) == "PodScheduled" && text_at(condition, {"message"}) == why) return;
+    if (text_at(condition, {"type"}) == "PodScheduled" && text_at(condition, {"message"}) == why)
+      return;
   }
   Json object = pod.pod;
   JsonObject& status = object_at(object.get_object(), "status");
@@ -156,7 +173,8 @@ void Scheduler::say_why(const WaitingPod& pod, const std::string& why) {
                                   {"message", why}});
   status["conditions"] = std::move(conditions);
   events_.record(pod.pod, {"Warning", "FailedScheduling", why, ""});
-  client_.submit({ClientWrite::Verb::UpdateStatus, kPod, pod.ns, pod.name, std::move(object)}, [](const Result<ObjectPtr>&) {});
+  client_.submit({ClientWrite::Verb::UpdateStatus, kPod, pod.ns, pod.name, std::move(object)},
+                 [](const Result<ObjectPtr>&) {});
 }
 
 }  // namespace yard

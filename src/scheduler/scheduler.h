@@ -1,6 +1,6 @@
 #pragma once
-// Binds pods to nodes: follows both, and when something changes runs one cycle: snapshot → schedule → bind. Serves every
-// schedulerName. Loop thread.
+// Binds pods to nodes: follows both, and when something changes runs one cycle: snapshot → schedule
+// → bind. Serves every schedulerName. Loop thread.
 
 #include <map>
 #include <memory>

@@ -175,6 +175,16 @@ def test_unschedulable_says_why(one_kubectl):
     assert "FailedScheduling" in one_kubectl("describe", "pod", "big").out
 
 
+def test_capacity_and_labels_of_the_node(own_yard):
+    refused = own_yard.command("up", "--capacity", "cpu=many", expect=None)
+    assert refused.code != 0 and "--capacity cpu=many is not of the form" in refused.err
+    own_yard.up("--capacity", "cpu=6,memory=16Gi", "--node-label", "disk=ssd", "--fake-gpus", "2")
+    node = own_yard.request("GET", "/api/v1/nodes").json["items"][0]
+    assert node["metadata"]["labels"]["disk"] == "ssd"
+    assert {"cpu": "6", "memory": "16Gi", "nvidia.com/gpu": "2"}.items() <= node["status"]["allocatable"].items()
+    own_yard.down()
+
+
 def test_active_deadline(one_kubectl):
     one_kubectl("apply", "-f", "-", stdin=pod("late", "sleep", "100", activeDeadlineSeconds=1, terminationGracePeriodSeconds=1))
     end = finished(one_kubectl, "late")

@@ -1,5 +1,6 @@
 #pragma once
-// Pods that are played: a test says how a container's runs end. What they were told is kept for the checks.
+// Pods that are played: a test says how a container's runs end. What they were told is kept for the
+// checks.
 
 #include <map>
 #include <string>
@@ -14,7 +15,9 @@ class SimPodRuntime : public PodRuntime {
  public:
   explicit SimPodRuntime(Loop& loop) : loop_(loop) {}
 
-  void on_change(std::function<void(const std::string& uid)> callback) override { changed_.push_back(std::move(callback)); }
+  void on_change(std::function<void(const std::string& uid)> callback) override {
+    changed_.push_back(std::move(callback));
+  }
   void recover(std::function<void()> done) override { loop_.post(std::move(done)); }
   const PodRecord* find(std::string_view uid) const override {
     const auto found = records.find(uid);
@@ -22,7 +25,8 @@ class SimPodRuntime : public PodRuntime {
   }
   std::vector<std::string> pods() const override {
     std::vector<std::string> out;
-    for (const auto& [uid, record] : records) out.push_back(uid);
+    for (const auto& [uid, record] : records)
+      out.push_back(uid);
     return out;
   }
   void start_pod(PodLaunch launch, std::function<void(Result<void>)> done) override {
@@ -34,10 +38,12 @@ class SimPodRuntime : public PodRuntime {
     pod_launches[launch.uid] = std::move(launch);
     loop_.post([done = std::move(done)] { done({}); });
   }
-  void start(std::string_view uid, ContainerLaunch launch, std::function<void(Result<void>)> done) override {
+  void start(std::string_view uid, ContainerLaunch launch,
+             std::function<void(Result<void>)> done) override {
     PodRecord& record = records.find(uid)->second;
     for (const ContainerRun& run : record.runs) {
-      if (run.container == launch.container && run.run == launch.run) return loop_.post([done = std::move(done)] { done({}); });
+      if (run.container == launch.container && run.run == launch.run)
+        return loop_.post([done = std::move(done)] { done({}); });
     }
     ContainerRun run;
     run.container = launch.container;
@@ -64,14 +70,16 @@ class SimPodRuntime : public PodRuntime {
     changed(std::string(uid));
   }
   void remove(std::string_view uid) override {
-    if (const auto found = records.find(uid); found != records.end() && !found->second.alive) records.erase(found);
+    if (const auto found = records.find(uid); found != records.end() && !found->second.alive)
+      records.erase(found);
   }
   void remove_logs(std::string_view, std::string_view, std::string_view) override {}
 
   // What a test does to a pod.
   void exit(std::string_view uid, std::string_view container, int code) {
     for (ContainerRun& run : records.find(uid)->second.runs) {
-      if (run.container == container && run.is_running()) run.exit = ContainerExit{code, false, false, loop_.now(), ""};
+      if (run.container == container && run.is_running())
+        run.exit = ContainerExit{code, false, false, loop_.now(), ""};
     }
     changed(std::string(uid));
   }
@@ -93,7 +101,8 @@ class SimPodRuntime : public PodRuntime {
  private:
   void changed(const std::string& uid) {
     loop_.post([this, uid] {
-      for (const auto& callback : changed_) callback(uid);
+      for (const auto& callback : changed_)
+        callback(uid);
     });
   }
   Loop& loop_;

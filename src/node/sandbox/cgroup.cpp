@@ -1,13 +1,12 @@
 #include "node/sandbox/cgroup.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
 
 #include "node/shim/files.h"
 
@@ -16,7 +15,9 @@ namespace {
 
 constexpr int kMostKillRounds = 50, kMostMakeRounds = 10;
 
-std::string refusal(const std::string& what) { return what + ": " + strerror(errno); }
+std::string refusal(const std::string& what) {
+  return what + ": " + strerror(errno);
+}
 
 void kill_all_in(const std::string& folder) {
   std::string text;
@@ -46,7 +47,8 @@ std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups) {
   });
   for (const Cgroup& cgroup : cgroups) {
     for (const auto& [file, text] : cgroup.limits) {
-      if (!write_file((cgroup.folder + "/" + file).c_str(), text)) refusals.push_back(refusal("cannot set " + file + " to " + text));
+      if (!write_file((cgroup.folder + "/" + file).c_str(), text))
+        refusals.push_back(refusal("cannot set " + file + " to " + text));
     }
   }
   return refusals;
@@ -54,7 +56,8 @@ std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups) {
 
 std::string enter_cgroups(const std::vector<Cgroup>& cgroups) {
   for (const Cgroup& cgroup : cgroups) {
-    if (!write_file((cgroup.folder + "/tasks").c_str(), "0")) return refusal("cannot enter the control group " + cgroup.folder);
+    if (!write_file((cgroup.folder + "/tasks").c_str(), "0"))
+      return refusal("cannot enter the control group " + cgroup.folder);
   }
   return "";
 }
@@ -71,12 +74,14 @@ long oom_kills(const std::vector<Cgroup>& cgroups) {
 
 void remove_cgroups(const std::vector<Cgroup>& cgroups) {
   for (const Cgroup& cgroup : cgroups) {
-    for (int round = 0; rmdir(cgroup.folder.c_str()) != 0 && errno == EBUSY && round < kMostKillRounds; ++round) {
+    for (int round = 0;
+         rmdir(cgroup.folder.c_str()) != 0 && errno == EBUSY && round < kMostKillRounds; ++round) {
       kill_all_in(cgroup.folder);
       usleep(1000);  // a killed task leaves its group a moment later, without telling
     }
     // The pod's once its last container's is gone, and that of all pods with the last pod.
-    if (rmdir(parent_of(cgroup.folder).c_str()) == 0) rmdir(parent_of(parent_of(cgroup.folder)).c_str());
+    if (rmdir(parent_of(cgroup.folder).c_str()) == 0)
+      rmdir(parent_of(parent_of(cgroup.folder)).c_str());
   }
 }
 

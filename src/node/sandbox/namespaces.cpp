@@ -1,24 +1,27 @@
 #include "node/sandbox/namespaces.h"
 
+#include <cerrno>
 #include <sched.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include "node/shim/files.h"
 
 namespace shim {
 namespace {
 
-std::string refusal(const std::string& what) { return what + ": " + strerror(errno); }
+std::string refusal(const std::string& what) {
+  return what + ": " + strerror(errno);
+}
 
-// An ordinary user may do the rest only as root of a user namespace; every id but the own one is unmapped there.
+// An ordinary user may do the rest only as root of a user namespace; every id but the own one is
+// unmapped there.
 std::string enter_user_namespace() {
   const std::string uid = std::to_string(geteuid()), gid = std::to_string(getegid());
   if (unshare(CLONE_NEWUSER) != 0) return refusal("no user namespace");
-  if (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", "0 " + uid + " 1") ||
+  if (!write_file("/proc/self/setgroups", "deny") ||
+      !write_file("/proc/self/uid_map", "0 " + uid + " 1") ||
       !write_file("/proc/self/gid_map", "0 " + gid + " 1")) {
     return refusal("the ids of the user namespace could not be mapped");
   }
@@ -30,7 +33,8 @@ std::string enter_user_namespace() {
 std::vector<std::string> enter_pod_namespaces(const Pod& pod) {
   std::vector<std::string> refusals;
   if (geteuid() != 0) {
-    if (std::string problem = enter_user_namespace(); !problem.empty()) refusals.push_back(std::move(problem));
+    if (std::string problem = enter_user_namespace(); !problem.empty())
+      refusals.push_back(std::move(problem));
   }
   if (unshare(CLONE_NEWNS) != 0) {
     refusals.push_back(refusal("no mount namespace: the pod sees the host's files"));
@@ -38,8 +42,11 @@ std::vector<std::string> enter_pod_namespaces(const Pod& pod) {
     refusals.push_back(refusal("mounts of the pod could not be parted from the host's"));
   } else {
     for (const Memory& memory : pod.memory) {
-      const std::string options = "mode=1777" + (memory.bytes > 0 ? ",size=" + std::to_string(memory.bytes) : std::string());
-      if (!make_folders(memory.folder) || mount("tmpfs", memory.folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
+      const std::string options =
+          "mode=1777" +
+          (memory.bytes > 0 ? ",size=" + std::to_string(memory.bytes) : std::string());
+      if (!make_folders(memory.folder) || mount("tmpfs", memory.folder.c_str(), "tmpfs",
+                                                MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
         refusals.push_back(refusal("no memory-backed folder " + memory.folder));
       }
     }

@@ -1,5 +1,6 @@
 #include "node/sandbox/privileges.h"
 
+#include <cerrno>
 #include <grp.h>
 #include <linux/capability.h>
 #include <signal.h>
@@ -8,12 +9,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 namespace shim {
 namespace {
 
-std::string failure(const std::string& what) { return what + ": " + strerror(errno); }
+std::string failure(const std::string& what) {
+  return what + ": " + strerror(errno);
+}
 
 constexpr int kMostCapabilities = 63;
 
@@ -21,7 +22,8 @@ std::string bound_capabilities(uint64_t allowed) {
   for (int capability = 0; capability <= kMostCapabilities; ++capability) {
     if (prctl(PR_CAPBSET_READ, capability, 0, 0, 0) < 0) break;  // the kernel knows no more
     if ((allowed >> capability & 1) != 0) continue;
-    if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) return failure("cannot give up capability " + std::to_string(capability));
+    if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
+      return failure("cannot give up capability " + std::to_string(capability));
   }
   return "";
 }
@@ -40,26 +42,35 @@ std::string set_capabilities(uint64_t allowed) {
 }
 
 std::string change_ids(const Container& container) {
-  // Ids of the machine are all there is in a user namespace of an ordinary user; only its own can be worn.
-  if (container.uid == geteuid() && container.gid == getegid() && container.groups.empty()) return "";
+  // Ids of the machine are all there is in a user namespace of an ordinary user; only its own can
+  // be worn.
+  if (container.uid == geteuid() && container.gid == getegid() && container.groups.empty())
+    return "";
   std::vector<gid_t> groups(container.groups.begin(), container.groups.end());
-  if (setgroups(groups.size(), groups.data()) != 0) return failure("cannot set the supplementary groups");
-  if (setresgid(container.gid, container.gid, container.gid) != 0) return failure("cannot run as group " + std::to_string(container.gid));
-  if (setresuid(container.uid, container.uid, container.uid) != 0) return failure("cannot run as user " + std::to_string(container.uid));
+  if (setgroups(groups.size(), groups.data()) != 0)
+    return failure("cannot set the supplementary groups");
+  if (setresgid(container.gid, container.gid, container.gid) != 0)
+    return failure("cannot run as group " + std::to_string(container.gid));
+  if (setresuid(container.uid, container.uid, container.uid) != 0)
+    return failure("cannot run as user " + std::to_string(container.uid));
   return "";
 }
 
 }  // namespace
 
 std::string drop_privileges(const Container& container) {
-  if (std::string problem = bound_capabilities(container.capabilities); !problem.empty()) return problem;
+  if (std::string problem = bound_capabilities(container.capabilities); !problem.empty())
+    return problem;
   if (std::string problem = change_ids(container); !problem.empty()) return problem;
   if (container.uid == 0) {
-    if (std::string problem = set_capabilities(container.capabilities); !problem.empty()) return problem;
+    if (std::string problem = set_capabilities(container.capabilities); !problem.empty())
+      return problem;
   }
-  if (container.no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failure("cannot refuse new privileges");
+  if (container.no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    return failure("cannot refuse new privileges");
   // A change of ids clears it, so it comes last: nothing of a container outlives its shim.
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return failure("cannot follow the shim's end");
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+    return failure("cannot follow the shim's end");
   return "";
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The files a container sees: a folder of its own as root, the host's programs read-only, devices, /proc, and the volumes
-// where the YAML says.
+// The files a container sees: a folder of its own as root, the host's programs read-only, devices,
+// /proc, and the volumes where the YAML says.
 
 #include <string>
 
@@ -8,9 +8,10 @@
 
 namespace shim {
 
-// Runs in the container's first process, in mount and pid namespaces of its own. `layer` is the writable folder of this
-// run, `mount_points` a folder for mount points the host lacks, `shared_memory` the pod's /dev/shm.
-// An empty text is success; otherwise which step failed and why.
+// Runs in the container's first process, in mount and pid namespaces of its own. `layer` is the
+// writable folder of this run, `mount_points` a folder for mount points the host lacks,
+// `shared_memory` the pod's /dev/shm. An empty text is success; otherwise which step failed and
+// why.
 struct RootFolders {
   std::string layer, mount_points, shared_memory;
 };

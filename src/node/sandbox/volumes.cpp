@@ -1,5 +1,6 @@
 #include "node/sandbox/volumes.h"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
@@ -8,14 +9,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "node/shim/files.h"
 
 namespace shim {
 namespace {
 
-std::string failure(const std::string& what) { return what + ": " + strerror(errno); }
+std::string failure(const std::string& what) {
+  return what + ": " + strerror(errno);
+}
 
 int open_beneath(int folder, const std::string& path, uint64_t flags) {
   open_how how{};
@@ -26,7 +27,8 @@ int open_beneath(int folder, const std::string& path, uint64_t flags) {
 
 // Opens volume/sub/path and makes the folders that are missing; no link leads out of the volume.
 int open_sub_path(int volume, const std::string& sub_path) {
-  if (const int there = open_beneath(volume, sub_path, O_PATH); there >= 0 || errno != ENOENT) return there;
+  if (const int there = open_beneath(volume, sub_path, O_PATH); there >= 0 || errno != ENOENT)
+    return there;
   struct stat facts;
   const mode_t mode = fstat(volume, &facts) == 0 ? facts.st_mode & 07777 : 0755;
   int at = openat(volume, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -57,7 +59,8 @@ std::string open_volume(const Mount& mount, OpenVolume& out) {
     const int problem = errno;
     close(source);
     errno = problem;
-    if (below < 0) return failure("cannot open the sub-path " + mount.sub_path + " of " + mount.source);
+    if (below < 0)
+      return failure("cannot open the sub-path " + mount.sub_path + " of " + mount.source);
     source = below;
   }
   struct stat facts;
@@ -65,7 +68,8 @@ std::string open_volume(const Mount& mount, OpenVolume& out) {
   out.is_folder = S_ISDIR(facts.st_mode);
   out.target = mount.target;
   const unsigned recursive = mount.recursive ? AT_RECURSIVE : 0;
-  out.fd = static_cast<int>(syscall(SYS_open_tree, source, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | recursive));
+  out.fd = static_cast<int>(syscall(
+      SYS_open_tree, source, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | recursive));
   const int problem = errno;
   close(source);
   errno = problem;
@@ -73,7 +77,8 @@ std::string open_volume(const Mount& mount, OpenVolume& out) {
   if (mount.read_only) {
     mount_attr attributes{};
     attributes.attr_set = MOUNT_ATTR_RDONLY;
-    if (syscall(SYS_mount_setattr, out.fd, "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0) return failure("cannot make read-only " + mount.source);
+    if (syscall(SYS_mount_setattr, out.fd, "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0)
+      return failure("cannot make read-only " + mount.source);
   }
   return "";
 }
@@ -90,9 +95,12 @@ std::string open_volumes(const std::vector<Mount>& mounts, std::vector<OpenVolum
 
 std::string attach_volumes(const std::vector<OpenVolume>& volumes) {
   for (const OpenVolume& volume : volumes) {
-    const bool made = volume.is_folder ? make_folders(volume.target) : make_folders(parent_of(volume.target)) && touch(volume.target);
+    const bool made = volume.is_folder
+                          ? make_folders(volume.target)
+                          : make_folders(parent_of(volume.target)) && touch(volume.target);
     if (!made) return failure("cannot make the mount point " + volume.target);
-    if (syscall(SYS_move_mount, volume.fd, "", AT_FDCWD, volume.target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0) {
+    if (syscall(SYS_move_mount, volume.fd, "", AT_FDCWD, volume.target.c_str(),
+                MOVE_MOUNT_F_EMPTY_PATH) != 0) {
       return failure("cannot mount at " + volume.target);
     }
     close(volume.fd);

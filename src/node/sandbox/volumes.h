@@ -1,6 +1,6 @@
 #pragma once
-// Volumes are opened while the host's files can still be named, and attached after the root has changed: a link inside a
-// volume then leads nowhere but into the container.
+// Volumes are opened while the host's files can still be named, and attached after the root has
+// changed: a link inside a volume then leads nowhere but into the container.
 
 #include <string>
 #include <vector>

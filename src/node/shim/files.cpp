@@ -1,10 +1,9 @@
 #include "node/shim/files.h"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 namespace shim {
 

@@ -11,7 +11,9 @@ namespace shim {
 void Journal::remember(const std::string& line) {
   char verb[16], container[256];
   int run = 0;
-  if (sscanf(line.c_str(), "%15s %255s %d", verb, container, &run) != 3 || std::string(verb) == "refused") return;
+  if (sscanf(line.c_str(), "%15s %255s %d", verb, container, &run) != 3 ||
+      std::string(verb) == "refused")
+    return;
   runs_[{container, run}] = std::string(verb) != "start";
 }
 
@@ -26,10 +28,12 @@ bool Journal::open(const char* path, long long now_ns) {
   }
   fd_ = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (fd_ < 0) return false;
-  if (!text.empty() && text.back() != '\n') write_all(fd_, "\n", 1);  // cut by a crash of the machine
+  if (!text.empty() && text.back() != '\n')
+    write_all(fd_, "\n", 1);  // cut by a crash of the machine
   const auto before = runs_;
   for (const auto& [key, ended] : before) {
-    if (!ended) append("lost " + key.first + " " + std::to_string(key.second) + " " + std::to_string(now_ns));
+    if (!ended)
+      append("lost " + key.first + " " + std::to_string(key.second) + " " + std::to_string(now_ns));
   }
   return true;
 }
@@ -42,7 +46,8 @@ void Journal::append(const std::string& line) {
 }
 
 void Journal::sync() {
-  // The launch first: a journal that outlives the machine's crash never lacks the names that go with it.
+  // The launch first: a journal that outlives the machine's crash never lacks the names that go
+  // with it.
   if (!launch_synced_) {
     const int launch = ::open("launch.json", O_RDONLY | O_CLOEXEC);
     if (launch >= 0) {

@@ -1,6 +1,7 @@
 #pragma once
-// What has happened to the pod's containers, one line each, synced. The file is the only truth: the server reads it when
-// the socket says that it has grown, and after a shim's death. Lines (node/journal.h reads them):
+// What has happened to the pod's containers, one line each, synced. The file is the only truth: the
+// server reads it when the socket says that it has grown, and after a shim's death. Lines
+// (node/journal.h reads them):
 //   start   <container> <run> <pid> <start time, clock ticks> <unix ns>
 //   exit    <container> <run> <code> <oom: 0|1> <unix ns>
 //   failed  <container> <run> <unix ns> <why the command could not be started>
@@ -20,7 +21,9 @@ class Journal {
   void append(const std::string& line);  // in the file at once
   void sync();                           // and on the disk, with launch.json
   bool is_synced() const { return synced_; }
-  bool has_run(const std::string& container, int run) const { return runs_.count({container, run}) != 0; }
+  bool has_run(const std::string& container, int run) const {
+    return runs_.count({container, run}) != 0;
+  }
 
  private:
   void remember(const std::string& line);

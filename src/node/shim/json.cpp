@@ -17,7 +17,9 @@ class Reader {
 
  private:
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+      ++at_;
   }
   bool take(char c) {
     skip_space();
@@ -39,7 +41,10 @@ class Reader {
       case '{': return object(out, depth);
       case '[': return list(out, depth);
       case '"': out.type = Value::Type::Text; return string(out.text);
-      case 't': out.type = Value::Type::Bool; out.boolean = true; return word("true");
+      case 't':
+        out.type = Value::Type::Bool;
+        out.boolean = true;
+        return word("true");
       case 'f': out.type = Value::Type::Bool; return word("false");
       case 'n': return word("null");
       default: out.type = Value::Type::Number; return number(out.number);
@@ -53,7 +58,9 @@ class Reader {
     do {
       skip_space();
       out.members.emplace_back();
-      if (at_ >= text_.size() || text_[at_] != '"' || !string(out.members.back().first) || !take(':')) return false;
+      if (at_ >= text_.size() || text_[at_] != '"' || !string(out.members.back().first) ||
+          !take(':'))
+        return false;
       if (!value(out.members.back().second, depth + 1)) return false;
     } while (take(','));
     return take('}');
@@ -90,7 +97,10 @@ class Reader {
     for (int i = 0; i < 4; ++i, ++at_) {
       if (at_ >= text_.size()) return false;
       const char c = text_[at_];
-      const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+      const int digit = c >= '0' && c <= '9'   ? c - '0'
+                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                               : -1;
       if (digit < 0) return false;
       out = out * 16 + static_cast<uint32_t>(digit);
     }
@@ -124,7 +134,9 @@ class Reader {
       case 'r': out += '\r'; return true;
       case 'b': out += '\b'; return true;
       case 'f': out += '\f'; return true;
-      case '"': case '\\': case '/': out += c; return true;
+      case '"':
+      case '\\':
+      case '/': out += c; return true;
       case 'u': break;
       default: return false;
     }
@@ -167,6 +179,8 @@ const Value& Value::operator[](std::string_view key) const {
   return kNull;
 }
 
-bool parse(std::string_view text, Value& out) { return Reader(text).whole(out); }
+bool parse(std::string_view text, Value& out) {
+  return Reader(text).whole(out);
+}
 
 }  // namespace shim

@@ -1,5 +1,6 @@
 #pragma once
-// A reader of the JSON our own server writes: small enough for an executable of which hundreds run at once.
+// A reader of the JSON our own server writes: small enough for an executable of which hundreds run
+// at once.
 
 #include <cstdint>
 #include <string>

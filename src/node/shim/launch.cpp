@@ -1,8 +1,7 @@
 #include "node/shim/launch.h"
 
-#include <string.h>
-
 #include <cerrno>
+#include <string.h>
 
 #include "node/shim/files.h"
 #include "node/shim/json.h"
@@ -13,14 +12,17 @@ namespace {
 std::string load(const char* path, Value& out) {
   std::string text;
   if (!read_whole(path, text)) return std::string("cannot read ") + path + ": " + strerror(errno);
-  if (!parse(text, out) || out.type != Value::Type::Object) return std::string(path) + " is no JSON object";
-  if (out["version"].number != 1) return std::string(path) + " has a version this shim does not know";
+  if (!parse(text, out) || out.type != Value::Type::Object)
+    return std::string(path) + " is no JSON object";
+  if (out["version"].number != 1)
+    return std::string(path) + " has a version this shim does not know";
   return "";
 }
 
 std::vector<std::string> texts(const Value& list) {
   std::vector<std::string> out;
-  for (const Value& item : list.items) out.push_back(item.text);
+  for (const Value& item : list.items)
+    out.push_back(item.text);
   return out;
 }
 
@@ -32,7 +34,8 @@ std::string read_pod(const char* path, Pod& pod) {
   pod.uid = root["uid"].text;
   pod.hostname = root["hostname"].text;
   pod.log_folder = root["logFolder"].text;
-  for (const Value& item : root["memory"].items) pod.memory.push_back({item["folder"].text, static_cast<uint64_t>(item["bytes"].number)});
+  for (const Value& item : root["memory"].items)
+    pod.memory.push_back({item["folder"].text, static_cast<uint64_t>(item["bytes"].number)});
   return "";
 }
 
@@ -50,15 +53,18 @@ std::string read_container(const std::string& path, Container& container) {
   container.no_new_privileges = root["noNewPrivileges"].boolean;
   container.uid = static_cast<uint32_t>(root["uid"].number);
   container.gid = static_cast<uint32_t>(root["gid"].number);
-  for (const Value& group : root["groups"].items) container.groups.push_back(static_cast<uint32_t>(group.number));
+  for (const Value& group : root["groups"].items)
+    container.groups.push_back(static_cast<uint32_t>(group.number));
   container.capabilities = static_cast<uint64_t>(root["capabilities"].number);
   container.oom_score_adjust = static_cast<int>(root["oomScoreAdjust"].number);
   for (const Value& item : root["mounts"].items) {
-    container.mounts.push_back({item["source"].text, item["target"].text, item["subPath"].text, item["readOnly"].boolean, item["recursive"].boolean});
+    container.mounts.push_back({item["source"].text, item["target"].text, item["subPath"].text,
+                                item["readOnly"].boolean, item["recursive"].boolean});
   }
   for (const Value& item : root["cgroups"].items) {
     Cgroup cgroup{item["folder"].text, {}};
-    for (const Value& limit : item["limits"].items) cgroup.limits.emplace_back(limit["file"].text, limit["text"].text);
+    for (const Value& limit : item["limits"].items)
+      cgroup.limits.emplace_back(limit["file"].text, limit["text"].text);
     container.cgroups.push_back(std::move(cgroup));
   }
   if (container.argv.empty()) return path + " names no command";

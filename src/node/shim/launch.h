@@ -1,5 +1,6 @@
 #pragma once
-// What the shim reads of launch.json and of a run's <container>.<run>.json; the server writes them (node/launch_files.h).
+// What the shim reads of launch.json and of a run's <container>.<run>.json; the server writes them
+// (node/launch_files.h).
 
 #include <cstdint>
 #include <string>

@@ -15,8 +15,10 @@ std::string timestamp(int64_t unix_ns) {
   struct tm parts;
   gmtime_r(&seconds, &parts);
   char text[40];
-  const int size = snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%09dZ", (parts.tm_year + 1900) % 10000, parts.tm_mon + 1, parts.tm_mday,
-                            parts.tm_hour, parts.tm_min, parts.tm_sec, static_cast<int>(unix_ns % 1'000'000'000));
+  const int size =
+      snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%09dZ",
+               (parts.tm_year + 1900) % 10000, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour,
+               parts.tm_min, parts.tm_sec, static_cast<int>(unix_ns % 1'000'000'000));
   return std::string(text, static_cast<size_t>(size));
 }
 
@@ -41,12 +43,18 @@ void LogFile::append(std::string_view stream, std::string_view bytes, int64_t no
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
     const std::string_view text = bytes.substr(0, end);
-    buffer_.append(time).append(" ").append(stream).append(end == std::string_view::npos ? " P " : " F ").append(text).append("\n");
+    buffer_.append(time)
+        .append(" ")
+        .append(stream)
+        .append(end == std::string_view::npos ? " P " : " F ")
+        .append(text)
+        .append("\n");
     bytes = end == std::string_view::npos ? std::string_view() : bytes.substr(end + 1);
   }
   if (size_ > 0 && size_ + buffer_.size() > kMostLogBytes) rotate();
   if (lost_bytes_ > 0) {
-    buffer_.insert(0, time + " stderr F [trainyard] " + std::to_string(lost_bytes_) + " bytes of log could not be written and are lost\n");
+    buffer_.insert(0, time + " stderr F [trainyard] " + std::to_string(lost_bytes_) +
+                          " bytes of log could not be written and are lost\n");
   }
   write_out();
 }

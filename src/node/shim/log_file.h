@@ -1,7 +1,8 @@
 #pragma once
-// The log of one run of a container: `<RFC3339Nano> stdout|stderr F|P <text>` lines, rotated and bounded
-// (<run>.log, then <run>.log.1 the newest of the full ones). F ends a line, P is a piece of one: what a program
-// has written without a newline is in the file at once.
+// The log of one run of a container: `<RFC3339Nano> stdout|stderr F|P <text>` lines, rotated and
+// bounded
+// (<run>.log, then <run>.log.1 the newest of the full ones). F ends a line, P is a piece of one:
+// what a program has written without a newline is in the file at once.
 
 #include <cstdint>
 #include <string>
@@ -20,8 +21,8 @@ class LogFile {
   LogFile& operator=(const LogFile&) = delete;
 
   bool open(std::string path);  // appends to what is there
-  // What one read of the program's output brought. A full disk never holds the program up: what could not be
-  // written is counted, and said in the log when it takes lines again.
+  // What one read of the program's output brought. A full disk never holds the program up: what
+  // could not be written is counted, and said in the log when it takes lines again.
   void append(std::string_view stream, std::string_view bytes, int64_t now_ns);
 
  private:

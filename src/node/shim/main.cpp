@@ -1,14 +1,19 @@
 // trainyard-shim <run folder> [first connection's descriptor]
-// The parent of one pod's processes, keeper of their output and exit codes. It decides nothing: it does what the server
-// says over its socket, writes what happened into the journal and goes on when the server dies. Single-threaded.
+// The parent of one pod's processes, keeper of their output and exit codes. It decides nothing: it
+// does what the server says over its socket, writes what happened into the journal and goes on when
+// the server dies. Single-threaded.
 
+#include <algorithm>
+#include <cerrno>
 #include <fcntl.h>
 #include <limits.h>
+#include <memory>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <string>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -18,11 +23,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "node/sandbox/cgroup.h"
@@ -90,7 +90,8 @@ bool Shim::open(int first_client) {
   if (chdir(folder_.c_str()) != 0) return perror("the run folder"), false;
   lock_ = ::open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) != 0) return perror("the pod's lock"), false;
-  if (std::string problem = read_pod("launch.json", pod_); !problem.empty()) return fprintf(stderr, "%s\n", problem.c_str()), false;
+  if (std::string problem = read_pod("launch.json", pod_); !problem.empty())
+    return fprintf(stderr, "%s\n", problem.c_str()), false;
   if (!journal_.open("journal", now_ns())) return perror("the journal"), false;
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   prctl(PR_SET_NAME, "trainyard-shim", 0, 0, 0);
@@ -107,7 +108,8 @@ bool Shim::open(int first_client) {
     fcntl(first_client, F_SETFD, FD_CLOEXEC);
     clients_.push_back(first_client);
   }
-  for (const std::string& refusal : enter_pod_namespaces(pod_)) journal_.append("refused " + refusal);
+  for (const std::string& refusal : enter_pod_namespaces(pod_))
+    journal_.append("refused " + refusal);
   tell("hello " + std::to_string(kProtocol) + " " + std::to_string(getpid()));
   return true;
 }
@@ -117,9 +119,11 @@ bool Shim::listen_on_socket() {
   listener_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  strcpy(address.sun_path, "sock");  // relative: the folder's own path may be longer than an address can be
+  strcpy(address.sun_path,
+         "sock");  // relative: the folder's own path may be longer than an address can be
   const mode_t before = umask(0177);
-  const bool bound = listener_ >= 0 && bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  const bool bound =
+      listener_ >= 0 && bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   umask(before);
   return bound && listen(listener_, 8) == 0;
 }
@@ -139,9 +143,11 @@ void Shim::accept_client() {
   send(fd, hello.data(), hello.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// Only wakes the servers: a message that finds no room is no loss, because another is waiting there already.
+// Only wakes the servers: a message that finds no room is no loss, because another is waiting there
+// already.
 void Shim::tell(const std::string& line) {
-  for (const int fd : clients_) send(fd, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  for (const int fd : clients_)
+    send(fd, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void Shim::read_client(int fd) {
@@ -156,7 +162,8 @@ void Shim::read_client(int fd) {
 void Shim::obey(int fd, const std::string& message) {
   char verb[16] = "", container[256] = "";
   int number = 0, signal_number = 0;
-  const int count = sscanf(message.c_str(), "%15s %255s %d %d", verb, container, &number, &signal_number);
+  const int count =
+      sscanf(message.c_str(), "%15s %255s %d %d", verb, container, &number, &signal_number);
   const std::string word = verb;
   std::string answer;
   if (word == "hello") {
@@ -165,13 +172,15 @@ void Shim::obey(int fd, const std::string& message) {
     start(container, number);
   } else if (word == "signal" && count == 4) {
     for (const auto& running : running_) {
-      if (running->launch.name == container && running->launch.run == number) kill(running->pid, signal_number);
+      if (running->launch.name == container && running->launch.run == number)
+        kill(running->pid, signal_number);
     }
   } else if (word == "stat") {
     answer = stat_text();
   } else if (word == "stop") {
     stopping_ = true;
-    for (const auto& running : running_) kill(running->pid, SIGKILL);
+    for (const auto& running : running_)
+      kill(running->pid, SIGKILL);
   } else {
     answer = "error unknown or incomplete: " + message.substr(0, 64);
   }
@@ -180,7 +189,9 @@ void Shim::obey(int fd, const std::string& message) {
 
 std::string Shim::stat_text() const {
   std::string out = "stat";
-  for (const auto& running : running_) out += " " + running->launch.name + ":" + std::to_string(running->launch.run) + ":" + std::to_string(running->pid);
+  for (const auto& running : running_)
+    out += " " + running->launch.name + ":" + std::to_string(running->launch.run) + ":" +
+           std::to_string(running->pid);
   return out;
 }
 
@@ -195,11 +206,14 @@ void Shim::start(const std::string& container, int run) {
     tell("journal");
   };
   Container& launch = running->launch;
-  if (std::string problem = read_container(container + "." + std::to_string(run) + ".json", launch); !problem.empty()) return fail(problem);
+  if (std::string problem = read_container(container + "." + std::to_string(run) + ".json", launch);
+      !problem.empty())
+    return fail(problem);
   if (!running->log.open(pod_.log_folder + "/" + container + "/" + std::to_string(run) + ".log")) {
     return fail(std::string("cannot open the log: ") + strerror(errno));
   }
-  for (const std::string& refusal : make_cgroups(launch.cgroups)) journal_.append("refused " + refusal);
+  for (const std::string& refusal : make_cgroups(launch.cgroups))
+    journal_.append("refused " + refusal);
   running->oom_kills_before = oom_kills(launch.cgroups);
   const Spawned spawned = spawn(launch, folder_);
   if (!spawned.problem.empty()) {
@@ -209,7 +223,8 @@ void Shim::start(const std::string& container, int run) {
   running->pid = spawned.pid;
   running->out = spawned.out;
   running->err = spawned.err;
-  journal_.append("start " + which + " " + std::to_string(spawned.pid) + " " + std::to_string(start_ticks(spawned.pid)) + " " + std::to_string(now_ns()));
+  journal_.append("start " + which + " " + std::to_string(spawned.pid) + " " +
+                  std::to_string(start_ticks(spawned.pid)) + " " + std::to_string(now_ns()));
   running_.push_back(std::move(running));
   tell("journal");
 }
@@ -219,7 +234,8 @@ void Shim::read_output(Running& running, int& fd, const char* stream, bool to_th
   do {
     const ssize_t count = read(fd, buffer_.data(), buffer_.size());
     if (count > 0) {
-      running.log.append(stream, std::string_view(buffer_.data(), static_cast<size_t>(count)), now_ns());
+      running.log.append(stream, std::string_view(buffer_.data(), static_cast<size_t>(count)),
+                         now_ns());
       continue;
     }
     if (count < 0 && errno == EINTR) continue;
@@ -237,7 +253,8 @@ void Shim::reap() {
   }
   int status = 0;
   for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
-    const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& running) { return running->pid == pid; });
+    const auto found = std::find_if(running_.begin(), running_.end(),
+                                    [&](const auto& running) { return running->pid == pid; });
     if (found == running_.end()) continue;
     finish(**found, status);
     running_.erase(found);
@@ -254,8 +271,8 @@ void Shim::finish(Running& running, int status) {
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   const bool oom = oom_kills(running.launch.cgroups) > running.oom_kills_before;
   remove_cgroups(running.launch.cgroups);
-  journal_.append("exit " + running.launch.name + " " + std::to_string(running.launch.run) + " " + std::to_string(code) + (oom ? " 1 " : " 0 ") +
-                  std::to_string(now_ns()));
+  journal_.append("exit " + running.launch.name + " " + std::to_string(running.launch.run) + " " +
+                  std::to_string(code) + (oom ? " 1 " : " 0 ") + std::to_string(now_ns()));
   tell("journal");
 }
 
@@ -266,7 +283,8 @@ void Shim::run() {
     waiting.clear();
     waiting.push_back({signals_, POLLIN, 0});
     waiting.push_back({listener_, POLLIN, 0});
-    for (const int fd : clients_) waiting.push_back({fd, POLLIN, 0});
+    for (const int fd : clients_)
+      waiting.push_back({fd, POLLIN, 0});
     const size_t first_pipe = waiting.size();
     for (const auto& running : running_) {
       waiting.push_back({running->out, POLLIN, 0});  // a closed one is -1, which poll skips

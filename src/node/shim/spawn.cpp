@@ -1,17 +1,16 @@
 #include "node/shim/spawn.h"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include "node/sandbox/cgroup.h"
 #include "node/sandbox/privileges.h"
@@ -21,11 +20,14 @@
 namespace shim {
 namespace {
 
-std::string failure(const std::string& what) { return what + ": " + strerror(errno); }
+std::string failure(const std::string& what) {
+  return what + ": " + strerror(errno);
+}
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> out;
-  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  for (const std::string& text : texts)
+    out.push_back(const_cast<char*>(text.c_str()));
   out.push_back(nullptr);
   return out;
 }
@@ -54,28 +56,35 @@ std::string execute(const Container& container) {
     if (errno != ENOENT && errno != ENOTDIR) problem = errno;
     begin = end + 1;
   }
-  return "exec: \"" + command + "\": " + (problem == ENOENT ? "executable file not found in $PATH" : strerror(problem));
+  return "exec: \"" + command +
+         "\": " + (problem == ENOENT ? "executable file not found in $PATH" : strerror(problem));
 }
 
 std::string confine_and_execute(const Container& container, const std::string& folder) {
   if (std::string problem = enter_cgroups(container.cgroups); !problem.empty()) return problem;
-  // Raising the score needs no right; lowering it does, and a pod without it is merely more likely to be chosen.
+  // Raising the score needs no right; lowering it does, and a pod without it is merely more likely
+  // to be chosen.
   write_file("/proc/self/oom_score_adj", std::to_string(container.oom_score_adjust));
   const std::string name = container.name + "." + std::to_string(container.run);
-  const RootFolders folders{folder + "/layer/" + name, folder + "/mountpoints/" + name, folder + "/shm"};
+  const RootFolders folders{folder + "/layer/" + name, folder + "/mountpoints/" + name,
+                            folder + "/shm"};
   if (std::string problem = build_root(container, folders); !problem.empty()) return problem;
-  const char* working_folder = container.working_folder.empty() ? "/" : container.working_folder.c_str();
-  if (chdir(working_folder) != 0) return failure(std::string("cannot enter the working folder ") + working_folder);
+  const char* working_folder =
+      container.working_folder.empty() ? "/" : container.working_folder.c_str();
+  if (chdir(working_folder) != 0)
+    return failure(std::string("cannot enter the working folder ") + working_folder);
   if (std::string problem = drop_privileges(container); !problem.empty()) return problem;
   return execute(container);
 }
 
-[[noreturn]] void run_child(const Container& container, const std::string& folder, const int (&out)[2], const int (&err)[2], int report) {
+[[noreturn]] void run_child(const Container& container, const std::string& folder,
+                            const int (&out)[2], const int (&err)[2], int report) {
   setsid();
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  for (int number = 1; number < NSIG; ++number)
+    signal(number, SIG_DFL);
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(null, STDIN_FILENO);
   dup2(out[1], STDOUT_FILENO);
@@ -86,7 +95,8 @@ std::string confine_and_execute(const Container& container, const std::string& f
   _exit(127);
 }
 
-// A pid namespace, so that whatever the container starts dies with its first process; mounts of its own.
+// A pid namespace, so that whatever the container starts dies with its first process; mounts of its
+// own.
 pid_t clone_child(std::string& problem) {
   clone_args arguments{};
   arguments.flags = CLONE_NEWPID | CLONE_NEWNS;
@@ -96,7 +106,9 @@ pid_t clone_child(std::string& problem) {
   return static_cast<pid_t>(pid);
 }
 
-bool make_pipe(int (&ends)[2]) { return pipe2(ends, O_CLOEXEC) == 0; }
+bool make_pipe(int (&ends)[2]) {
+  return pipe2(ends, O_CLOEXEC) == 0;
+}
 
 void close_both(const int (&ends)[2]) {
   for (const int end : ends) {
@@ -111,7 +123,8 @@ unsigned long long start_ticks(pid_t pid) {
   if (!read_whole(("/proc/" + std::to_string(pid) + "/stat").c_str(), text)) return 0;
   size_t at = text.rfind(')');
   // Field 22; field 3 follows the command's name.
-  for (int field = 3; at != std::string::npos && field <= 22; ++field) at = text.find(' ', at + 1);
+  for (int field = 3; at != std::string::npos && field <= 22; ++field)
+    at = text.find(' ', at + 1);
   return at == std::string::npos ? 0 : strtoull(text.c_str() + at + 1, nullptr, 10);
 }
 
@@ -140,7 +153,8 @@ Spawned spawn(const Container& container, const std::string& folder) {
     close(stdout_ends[0]), close(stderr_ends[0]);
     return out;
   }
-  for (const int end : {stdout_ends[0], stderr_ends[0]}) fcntl(end, F_SETFL, O_NONBLOCK);
+  for (const int end : {stdout_ends[0], stderr_ends[0]})
+    fcntl(end, F_SETFL, O_NONBLOCK);
   out.pid = pid;
   out.out = stdout_ends[0];
   out.err = stderr_ends[0];

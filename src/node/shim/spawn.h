@@ -1,9 +1,9 @@
 #pragma once
-// A container's first process: cloned by the shim, confined (node/sandbox), then the user's command.
-
-#include <sys/types.h>
+// A container's first process: cloned by the shim, confined (node/sandbox), then the user's
+// command.
 
 #include <string>
+#include <sys/types.h>
 
 #include "node/shim/launch.h"
 
@@ -18,7 +18,8 @@ struct Spawned {
 // `folder` is the pod's run folder. Returns when the command has been executed or could not be.
 Spawned spawn(const Container& container, const std::string& folder);
 
-// The start time of a process in clock ticks since boot: with the pid it names one process for ever. 0: gone.
+// The start time of a process in clock ticks since boot: with the pid it names one process for
+// ever. 0: gone.
 unsigned long long start_ticks(pid_t pid);
 
 }  // namespace shim
