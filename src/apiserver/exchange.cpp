@@ -26,22 +26,23 @@ ApiServer::Exchange::Exchange(ApiServer& owner, HttpRequest asked, std::shared_p
       request(std::move(asked)),
       responder(std::move(back)),
       query(request.query()),
+      metrics_(owner.metrics_),
       began_(owner.loop_.now()) {
   pretty = wants_pretty(request, query);
   reads_ = request.method == "GET" || request.method == "HEAD";
-  ++(reads_ ? server.metrics_.reads_in_flight : server.metrics_.writes_in_flight);
+  ++in_flight();
 }
 
 ApiServer::Exchange::~Exchange() {
-  if (!answered_) --(reads_ ? server.metrics_.reads_in_flight : server.metrics_.writes_in_flight);
+  if (!answered_) --in_flight();
 }
 
 void ApiServer::Exchange::count(int code) {
   check(!answered_, "a request gets one answer");
   answered_ = true;
-  --(reads_ ? server.metrics_.reads_in_flight : server.metrics_.writes_in_flight);
+  --in_flight();
   if (labels.verb.empty()) labels.verb = request.method;
-  server.metrics_.count(labels, code, server.loop_.now() - began_);
+  metrics_->count(labels, code, server.loop_.now() - began_);
 }
 
 void ApiServer::Exchange::add_common_headers(Headers& headers) {

@@ -33,8 +33,13 @@ class ApiServer::Exchange {
   std::vector<std::string> warnings;
 
  private:
+  std::atomic<int>& in_flight() {
+    return reads_ ? metrics_->reads_in_flight : metrics_->writes_in_flight;
+  }
   void add_common_headers(Headers& headers);
   void count(int code);
+  // A request whose write waits in the store may outlive the server that took it.
+  std::shared_ptr<RequestMetrics> metrics_;
   Time began_;
   bool answered_ = false;
   bool reads_ = true;

@@ -97,8 +97,8 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<Responder> responder
   const auto user = authenticate(exchange->request);
   if (!user) return exchange->fail(error(Reason::Unauthorized, "Unauthorized"));
   exchange->user = *user;
-  if (metrics_.reads_in_flight > options_.most_reads ||
-      metrics_.writes_in_flight > options_.most_writes) {
+  if (metrics_->reads_in_flight > options_.most_reads ||
+      metrics_->writes_in_flight > options_.most_writes) {
     HttpResponse busy;
     busy.status = 429;
     busy.headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"Retry-After", "1"}};
@@ -185,7 +185,7 @@ void ApiServer::route(const ExchangePtr& exchange) {
 
 void ApiServer::answer_metrics(const ExchangePtr& exchange) {
   loop_.post([this, exchange] {
-    std::string text = metrics_.text();
+    std::string text = metrics_->text();
     const Store::Statistics store = store_.statistics();
     text += fmt::format(
         "# TYPE apiserver_longrunning_requests "

@@ -85,7 +85,7 @@ class ApiServer {
   Committer committer_;
   RevisionWaiter waiter_;
   WatchHub hub_;
-  RequestMetrics metrics_;
+  std::shared_ptr<RequestMetrics> metrics_ = std::make_shared<RequestMetrics>();
   std::vector<std::function<std::string()>> metric_sources_;
   std::atomic<bool> ready_{false};
   PodStreams* pod_streams_ = nullptr;

@@ -68,9 +68,10 @@ void set_conditions(JsonObject& status, const StatusFacts& facts, Time now) {
                   *facts.end, now);
   if (facts.end && facts.is_over) {
     add_condition(conditions, facts.end->success ? "Complete" : "Failed", *facts.end, now);
-    if (facts.end->success) status["completionTime"] = rfc3339(now);
   }
   if (conditions.empty()) status.erase("conditions");
+  // Last: a new member moves what `conditions` refers to.
+  if (facts.end && facts.is_over && facts.end->success) status["completionTime"] = rfc3339(now);
 }
 
 }  // namespace
