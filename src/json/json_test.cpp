@@ -245,8 +245,21 @@ TEST(Json, MakesAnObjectWhereThereIsNone) {
   EXPECT_EQ(to_text(value), R"({"a":{"x":1},"b":{"c":1},"d":{},"e":{}})");
 }
 
+// Found by json_fuzz: whole digits of a large double were read back as another, exact integer.
+TEST(Json, LargeDoublesAreReadBackAsThemselves) {
+  for (const char* text : {"-2969666555555555577.5555525466254", "9007199254740993.5", "1.8e19",
+                           "2e19", "1e20", "1e21"}) {
+    const auto once = parse_json(text);
+    ASSERT_TRUE(once) << text;
+    const auto again = parse_json(to_text(once->value));
+    ASSERT_TRUE(again) << text;
+    EXPECT_TRUE(equal(once->value, again->value)) << text << " became " << to_text(once->value);
+  }
+}
+
 TEST(JsonArena, TreesLiveInItAndCopiesLeaveIt) {
-  const std::string text = R"({"a":[1,2,{"b":"a text that is too long to be kept inside its node"}]})";
+  const std::string text =
+      R"({"a":[1,2,{"b":"a text that is too long to be kept inside its node"}]})";
   Json kept;
   {
     JsonArena arena;

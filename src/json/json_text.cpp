@@ -78,7 +78,10 @@ void append_double(std::string& out, double number) {
                     has_small_exponent ? std::chars_format::fixed : std::chars_format::scientific);
   std::string_view text(digits, static_cast<size_t>(end - digits));
   bool has_leading_zero = text.size() >= 4 && text.substr(text.size() - 4, 3) == "e-0";
-  if (!has_small_exponent && size >= 1 && size < 1e21) {
+  // Whole digits only where no 64-bit integer can be read from them: an integer would be another
+  // number.
+  constexpr double kTwoTo64 = 18446744073709551616.0;
+  if (size >= kTwoTo64 && size < 1e21) {
     append_large_whole(out, text);
   } else if (!has_small_exponent && has_leading_zero) {
     out += text.substr(0, text.size() - 2);
