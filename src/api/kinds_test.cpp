@@ -53,7 +53,7 @@ TEST(Kinds, RowsHaveTheFactsOfTheCatalogue) {
       {"", "PersistentVolume", "persistentvolumes|pv||status:get+patch+update|Cd"},
       {"", "ResourceQuota", "resourcequotas|quota||status:get+patch+update|d"},
       {"", "Secret", "secrets||||"},
-      {"", "ServiceAccount", "serviceaccounts|sa||token:create|rd"},
+      {"", "ServiceAccount", "serviceaccounts|sa|||rd"},
       {"", "Service", "services|svc|all|status:get+patch+update|ud"},
       {"events.k8s.io", "Event", "events|ev|||u"},
       {"storage.k8s.io", "StorageClass", "storageclasses|sc|||Cd"},

@@ -341,6 +341,15 @@ TEST_F(ServerTest, WithoutCredentialsOnlyFourPathsAnswer) {
   }
 }
 
+TEST_F(ServerTest, WhatIsNotServedIsNotFound) {
+  for (const char* path :
+       {"pods/p/exec", "pods/p/attach", "pods/p/portforward", "serviceaccounts/a/token"}) {
+    const std::string target = std::string("/api/v1/namespaces/default/") + path;
+    EXPECT_EQ(yard.call("POST", target, "{}").status, 404) << path;
+    EXPECT_EQ(yard.call("GET", target).status, 404) << path;
+  }
+}
+
 TEST_F(ServerTest, CollectionsAreDeletedBySelector) {
   yard.call("POST", kMaps, "{\"metadata\":{\"name\":\"a\",\"labels\":{\"x\":\"1\"}}}");
   create_map("b");

@@ -6,11 +6,6 @@ namespace yard {
 Kind service_account_kind() {
   Kind row = ordinary_kind({"", "v1", "ServiceAccount", "serviceaccounts"});
   row.short_names = {"sa"};
-  row.subresources = {{.name = "token",
-                       .kind = "TokenRequest",
-                       .group = "authentication.k8s.io",
-                       .version = "v1",
-                       .verbs = {"create"}}};
   row.allows_unconditional_update = false;
   row.returns_deleted_object = true;
   row.columns = service_account_columns();
