@@ -103,6 +103,13 @@ struct PodRecord {
   }
 };
 
+// How a command beside a container ended: a probe, a hook.
+struct CommandOutcome {
+  int code = 0;
+  bool timed_out = false;
+  std::string output;  // stdout and stderr as they came, the first 10 kB
+};
+
 class PodRuntime {
  public:
   virtual ~PodRuntime() = default;
@@ -121,6 +128,14 @@ class PodRuntime {
   virtual void start(std::string_view uid, ContainerLaunch launch,
                      std::function<void(Result<void>)> done) = 0;
   virtual void signal(std::string_view uid, std::string_view container, int signal) = 0;
+  // Runs a command in the container's namespaces, as its user, with its environment; killed with
+  // all it started when `timeout` has passed.
+  virtual void run_command(std::string_view uid, std::string_view container,
+                           std::vector<std::string> argv, Duration timeout,
+                           std::function<void(Result<CommandOutcome>)> done) = 0;
+  // A TCP connection made in the pod's network; the caller owns the descriptor (non-blocking).
+  virtual void dial(std::string_view uid, std::string host, int port, Duration timeout,
+                    std::function<void(Result<int>)> done) = 0;
   virtual void stop(std::string_view uid) = 0;  // kills what runs; then the shim ends
   virtual void remove(
       std::string_view uid) = 0;  // forgets a pod whose shim has ended; its logs stay

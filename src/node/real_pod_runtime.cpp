@@ -392,6 +392,20 @@ void RealPodRuntime::signal(std::string_view uid, std::string_view container, in
   }
 }
 
+void RealPodRuntime::run_command(std::string_view, std::string_view, std::vector<std::string>,
+                                 Duration, std::function<void(Result<CommandOutcome>)> done) {
+  loop_.post([done = std::move(done)] {
+    done(error(Reason::ServiceUnavailable, "commands in a container are not built yet"));
+  });
+}
+
+void RealPodRuntime::dial(std::string_view, std::string, int, Duration,
+                          std::function<void(Result<int>)> done) {
+  loop_.post([done = std::move(done)] {
+    done(error(Reason::ServiceUnavailable, "connections to a pod are not built yet"));
+  });
+}
+
 void RealPodRuntime::stop(std::string_view uid) {
   Pod* pod = find_pod(uid);
   if (pod == nullptr || pod->socket < 0) return;

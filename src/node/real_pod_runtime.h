@@ -27,6 +27,10 @@ class RealPodRuntime : public PodRuntime {
   void start(std::string_view uid, ContainerLaunch launch,
              std::function<void(Result<void>)> done) override;
   void signal(std::string_view uid, std::string_view container, int signal) override;
+  void run_command(std::string_view uid, std::string_view container, std::vector<std::string> argv,
+                   Duration timeout, std::function<void(Result<CommandOutcome>)> done) override;
+  void dial(std::string_view uid, std::string host, int port, Duration timeout,
+            std::function<void(Result<int>)> done) override;
   void stop(std::string_view uid) override;
   void remove(std::string_view uid) override;
   void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) override;

@@ -60,6 +60,15 @@ class SimPodRuntime : public PodRuntime {
     signals.push_back(std::string(container) + " " + std::to_string(number));
     if (number == 9 || !ignores_term) exit(uid, container, 128 + number);
   }
+  void run_command(std::string_view, std::string_view container, std::vector<std::string> argv,
+                   Duration, std::function<void(Result<CommandOutcome>)> done) override {
+    loop_.post([this, container = std::string(container), argv = std::move(argv),
+                done = std::move(done)] { done(play_command(container, argv)); });
+  }
+  void dial(std::string_view, std::string, int port, Duration,
+            std::function<void(Result<int>)> done) override {
+    loop_.post([this, port, done = std::move(done)] { done(play_dial(port)); });
+  }
   void stop(std::string_view uid) override {
     const auto found = records.find(uid);
     if (found == records.end()) return;
@@ -97,6 +106,13 @@ class SimPodRuntime : public PodRuntime {
   std::vector<ContainerLaunch> launches;
   std::vector<std::string> signals;  // "container number"
   bool ignores_term = false;
+  // How probes and hooks are answered.
+  std::function<Result<CommandOutcome>(const std::string& container,
+                                       const std::vector<std::string>& argv)>
+      play_command = [](const auto&, const auto&) { return CommandOutcome{}; };
+  std::function<Result<int>(int port)> play_dial = [](int) -> Result<int> {
+    return error(Reason::ServiceUnavailable, "connection refused");
+  };
 
  private:
   void changed(const std::string& uid) {
