@@ -26,12 +26,12 @@ bool is_waiting_for(const Json* status, std::string_view reason) {
 std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, const Json& next) {
   std::vector<PodEvent> out;
   const Json* stored = find(world.pod, "status");
-  const Json before = stored != nullptr ? *stored : Json(JsonObject());
+  static const Json kNone = JsonObject();
+  const Json& before = stored != nullptr ? *stored : kNone;
   for (const ContainerView& container : view.containers) {
     const bool app = container.role == ContainerView::Role::App;
     const char* list = app ? "containerStatuses" : "initContainerStatuses";
-    const std::string path =
-        fmt::format("spec.{}{{{}}}", app ? "containers" : "initContainers", container.name);
+    const std::string path = field_path(container);
     const Json* old = status_in(before, list, container.name);
     const Json* now = status_in(next, list, container.name);
     const std::string_view image = text_at(*container.spec, {"image"});
@@ -64,6 +64,12 @@ std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, 
         problem != world.problems.end() && !is_waiting_for(old, problem->second.reason)) {
       out.push_back({"Warning", "Failed", "Error: " + problem->second.message, path});
     }
+  }
+  if (world.record != nullptr && !world.record->alive && !world.starting &&
+      !world.record->runs.empty() && !is_terminal(next) && !view.ending.active &&
+      condition_status(world.pod, "PodReadyToStartContainers") == "True") {
+    out.push_back(
+        {"Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", ""});
   }
   if (view.ending.reason == "DeadlineExceeded" && is_terminal(next))
     out.push_back({"Normal", "DeadlineExceeded", view.ending.message, ""});

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -89,11 +90,15 @@ struct ContainerRun {
   bool is_running() const { return !exit; }
 };
 
+// What ended a pod together with its machine.
+enum class NodeEnd { None, Shutdown, Reboot };
+
 struct PodRecord {
   std::string uid, ns, name;
   bool alive = false;                 // its shim answers
   std::vector<ContainerRun> runs;     // in order of their starts
   std::vector<std::string> refusals;  // what the kernel refused of the sandbox
+  NodeEnd node_end = NodeEnd::None;
   const ContainerRun* newest_run(std::string_view container) const {
     const ContainerRun* newest = nullptr;
     for (const ContainerRun& run : runs) {
@@ -108,6 +113,13 @@ struct CommandOutcome {
   int code = 0;
   bool timed_out = false;
   std::string output;  // stdout and stderr as they came, the first 10 kB
+};
+
+// What a pod's files take of the disk.
+struct PodUsage {
+  std::map<std::string, uint64_t> volumes;  // emptyDirs on disk, by name
+  std::map<std::string, uint64_t>
+      containers;  // what each has written beside its volumes, and its logs
 };
 
 class PodRuntime {
@@ -136,6 +148,8 @@ class PodRuntime {
   // A TCP connection made in the pod's network; the caller owns the descriptor (non-blocking).
   virtual void dial(std::string_view uid, std::string host, int port, Duration timeout,
                     std::function<void(Result<int>)> done) = 0;
+  // Walks the pod's folders, so ask seldom.
+  virtual void measure(std::string_view uid, std::function<void(PodUsage)> done) = 0;
   virtual void stop(std::string_view uid) = 0;  // kills what runs; then the shim ends
   virtual void remove(
       std::string_view uid) = 0;  // forgets a pod whose shim has ended; its logs stay

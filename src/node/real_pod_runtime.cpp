@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "json/json.h"
+#include "node/disk_usage.h"
 #include "node/files.h"
 #include "node/journal.h"
 #include "node/shim_socket.h"
@@ -81,7 +82,8 @@ RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string
     : loop_(loop),
       state_(std::move(state_folder)),
       shim_(std::move(shim)),
-      cgroup_name_("trainyard-" + hex(hash_bytes(state_))) {
+      cgroup_name_("trainyard-" + hex(hash_bytes(state_))),
+      boot_id_(trim(read_text("/proc/sys/kernel/random/boot_id", 64).value_or(""))) {
   cgroups_ = own_cgroups(read_text("/proc/self/cgroup", kMostProcText).value_or(""),
                          read_text("/proc/self/mountinfo", kMostProcText).value_or(""));
 }
@@ -164,6 +166,11 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->record.ns = pod->launch.ns;
   pod->record.name = pod->launch.name;
   read_journal(*pod);
+  if (access(pod->folders.shutdown_mark().c_str(), F_OK) == 0)
+    pod->record.node_end = NodeEnd::Shutdown;
+  else if (const std::string_view boot = text_at(launch, {"bootId"});
+           !boot.empty() && !boot_id_.empty() && boot != boot_id_)
+    pod->record.node_end = NodeEnd::Reboot;
   Pod& kept = *(pods_[uid] = std::move(pod));
   const int socket = connect_to_shim(folder, false);
   if (socket >= 0) {
@@ -178,7 +185,7 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
   auto made = std::make_shared<Result<void>>();
   auto kept = std::make_shared<PodLaunch>(std::move(launch));
   loop_.run_blocking(
-      [made, kept, folders] {
+      [made, kept, folders, boot_id = boot_id_] {
         *made = [&]() -> Result<void> {
           TRY(make_folders(folders.run + "/messages", 0700));
           TRY(make_folders(folders.run + "/volumes", 0700));
@@ -187,7 +194,8 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
             TRY(make_volume(volume, folders.volume(volume.name)));
           if (!kept->hosts.empty()) TRY(write_text(folders.run + "/hosts", kept->hosts, 0644));
           // The shim syncs it before its first journal entry: a start does not wait for the disk.
-          return write_text(folders.run + "/launch.json", pod_launch_text(*kept, folders), 0600);
+          return write_text(folders.run + "/launch.json", pod_launch_text(*kept, folders, boot_id),
+                            0600);
         }();
       },
       [this, made, kept, folders, alive = alive_, done = std::move(done)] {
@@ -404,6 +412,18 @@ void RealPodRuntime::dial(std::string_view, std::string, int, Duration,
   loop_.post([done = std::move(done)] {
     done(error(Reason::ServiceUnavailable, "connections to a pod are not built yet"));
   });
+}
+
+void RealPodRuntime::measure(std::string_view uid, std::function<void(PodUsage)> done) {
+  Pod* pod = find_pod(uid);
+  auto usage = std::make_shared<PodUsage>();
+  loop_.run_blocking(
+      [usage, folders = pod == nullptr ? PodFolders{} : pod->folders] {
+        if (!folders.run.empty()) *usage = usage_of(folders);
+      },
+      [usage, alive = alive_, done = std::move(done)] {
+        if (*alive) done(std::move(*usage));
+      });
 }
 
 void RealPodRuntime::stop(std::string_view uid) {

@@ -31,6 +31,7 @@ class RealPodRuntime : public PodRuntime {
                    Duration timeout, std::function<void(Result<CommandOutcome>)> done) override;
   void dial(std::string_view uid, std::string host, int port, Duration timeout,
             std::function<void(Result<int>)> done) override;
+  void measure(std::string_view uid, std::function<void(PodUsage)> done) override;
   void stop(std::string_view uid) override;
   void remove(std::string_view uid) override;
   void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) override;
@@ -62,7 +63,7 @@ class RealPodRuntime : public PodRuntime {
   void report(const std::string& uid);
 
   Loop& loop_;
-  std::string state_, shim_, cgroup_name_;
+  std::string state_, shim_, cgroup_name_, boot_id_;
   CgroupRoots cgroups_;
   std::map<std::string, std::unique_ptr<Pod>, std::less<>> pods_;
   std::vector<std::function<void(const std::string&)>> changed_;
