@@ -54,25 +54,28 @@ std::string log_text(std::string_view raw) {
   return out;
 }
 
-// Ends what is left in a pod's groups of one controller and removes them; blocking.
+// Ends what is left in a group, those below it first, and removes it; blocking.
+void sweep_group(const std::string& folder) {
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+    if (entry.is_directory(code)) sweep_group(entry.path().string());
+  }
+  for (int round = 0; rmdir(folder.c_str()) != 0 && errno == EBUSY && round < kMostSweepRounds;
+       ++round) {
+    const auto left = read_text(folder + "/cgroup.procs", kMostProcText).value_or("");
+    for (const std::string_view word : split(left, '\n')) {
+      if (const auto pid = parse_int64(word); pid && *pid > 1)
+        kill(static_cast<pid_t>(*pid), SIGKILL);
+    }
+    usleep(kSweepPauseMicros);  // a killed task leaves its group a moment later, without telling
+  }
+}
+
 void sweep_cgroup(const std::string& base, const std::string& uid) {
   const std::string folder = base + "/" + uid;
   std::error_code code;
   if (!std::filesystem::exists(folder, code)) return;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
-    if (!entry.is_directory(code)) continue;
-    for (int round = 0;
-         rmdir(entry.path().c_str()) != 0 && errno == EBUSY && round < kMostSweepRounds; ++round) {
-      const auto left =
-          read_text(entry.path().string() + "/cgroup.procs", kMostProcText).value_or("");
-      for (const std::string_view word : split(left, '\n')) {
-        if (const auto pid = parse_int64(word); pid && *pid > 1)
-          kill(static_cast<pid_t>(*pid), SIGKILL);
-      }
-      usleep(kSweepPauseMicros);  // a killed task leaves its group a moment later, without telling
-    }
-  }
-  rmdir(folder.c_str());
+  sweep_group(folder);
   rmdir(base.c_str());  // stays while other pods are in it
 }
 
@@ -83,7 +86,8 @@ RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string
       state_(std::move(state_folder)),
       shim_(std::move(shim)),
       cgroup_name_("trainyard-" + hex(hash_bytes(state_))),
-      boot_id_(trim(read_text("/proc/sys/kernel/random/boot_id", 64).value_or(""))) {
+      boot_id_(trim(read_text("/proc/sys/kernel/random/boot_id", 64).value_or(""))),
+      shim_calls_(loop) {
   cgroups_ = own_cgroups(read_text("/proc/self/cgroup", kMostProcText).value_or(""),
                          read_text("/proc/self/mountinfo", kMostProcText).value_or(""));
 }
@@ -400,18 +404,26 @@ void RealPodRuntime::signal(std::string_view uid, std::string_view container, in
   }
 }
 
-void RealPodRuntime::run_command(std::string_view, std::string_view, std::vector<std::string>,
-                                 Duration, std::function<void(Result<CommandOutcome>)> done) {
-  loop_.post([done = std::move(done)] {
-    done(error(Reason::ServiceUnavailable, "commands in a container are not built yet"));
-  });
+int RealPodRuntime::socket_of(std::string_view uid) const {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? -1 : found->second->socket;
 }
 
-void RealPodRuntime::dial(std::string_view, std::string, int, Duration,
+void RealPodRuntime::run_command(std::string_view uid, std::string_view container,
+                                 std::vector<std::string> argv, Duration timeout,
+                                 std::function<void(Result<CommandOutcome>)> done) {
+  shim_calls_.run_command(socket_of(uid), container, std::move(argv), timeout, std::move(done));
+}
+
+void RealPodRuntime::start_command(std::string_view uid, std::string_view container,
+                                   CommandLaunch launch,
+                                   std::function<void(Result<StartedCommand>)> done) {
+  shim_calls_.start_command(socket_of(uid), container, std::move(launch), std::move(done));
+}
+
+void RealPodRuntime::dial(std::string_view uid, std::string host, int port, Duration timeout,
                           std::function<void(Result<int>)> done) {
-  loop_.post([done = std::move(done)] {
-    done(error(Reason::ServiceUnavailable, "connections to a pod are not built yet"));
-  });
+  shim_calls_.dial(socket_of(uid), std::move(host), port, timeout, std::move(done));
 }
 
 void RealPodRuntime::measure(std::string_view uid, std::function<void(PodUsage)> done) {
