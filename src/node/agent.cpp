@@ -340,14 +340,14 @@ void Agent::delete_object(Pod& pod) {
                  });
 }
 
-// Whatever is left of it on this machine goes: processes first, then folders, then logs.
+// Whatever is left of it on this machine goes: processes first, then folders. Its logs stay
+// (log_archive.h).
 void Agent::end_gone_pod(Pod& pod) {
   pod.gone = true;
   if (pod.starting) return;  // looked at again when its shim is up
   const PodRecord* record = runtime_.find(pod.uid);
   if (record != nullptr && record->alive) return runtime_.stop(pod.uid);
   runtime_.remove(pod.uid);
-  runtime_.remove_logs(pod.ns, pod.name, pod.uid);
   addresses_.erase(pod.pod_ip);
   loop_.cancel(pod.timer);
   pods_.erase(pod.uid);

@@ -64,6 +64,18 @@ int deadline_fd(std::chrono::milliseconds grace) {
 
 }  // namespace
 
+int count_pods(const std::string& state_folder) {
+  int count = 0;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(state_folder + "/run", code)) {
+    const int fd = connect_to_shim(entry.path().string(), true);
+    if (fd < 0) continue;
+    ++count;
+    close(fd);
+  }
+  return count;
+}
+
 int end_pods(const std::string& state_folder, std::chrono::milliseconds grace) {
   std::vector<Shim> shims;
   std::error_code code;

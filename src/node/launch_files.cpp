@@ -55,10 +55,6 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
 
 }  // namespace
 
-std::string log_folder_name(std::string_view ns, std::string_view name, std::string_view uid) {
-  return std::string(ns) + "_" + std::string(name) + "_" + std::string(uid);
-}
-
 std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
                             std::string_view boot_id) {
   JsonArray memory;

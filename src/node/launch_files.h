@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "node/cgroups.h"
+#include "node/log_layout.h"
 #include "node/pod_runtime.h"
 
 namespace yard {
@@ -26,7 +27,6 @@ struct PodFolders {
     return run + "/" + std::string(container) + "." + std::to_string(number) + ".json";
   }
 };
-std::string log_folder_name(std::string_view ns, std::string_view name, std::string_view uid);
 
 // `boot_id` tells a later server whether the machine has been restarted since.
 std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,

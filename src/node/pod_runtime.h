@@ -49,6 +49,7 @@ struct PodLaunch {
   std::string hostname;
   std::vector<LaunchVolume> volumes;
   std::string hosts;                 // the text of /etc/hosts
+  std::string about;                 // kept beside its logs (node/log_layout.h)
   uint64_t shared_memory_bytes = 0;  // of /dev/shm; 0: half of the machine's memory
 };
 
@@ -153,7 +154,6 @@ class PodRuntime {
   virtual void stop(std::string_view uid) = 0;  // kills what runs; then the shim ends
   virtual void remove(
       std::string_view uid) = 0;  // forgets a pod whose shim has ended; its logs stay
-  virtual void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) = 0;
 };
 
 }  // namespace yard

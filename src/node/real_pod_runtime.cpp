@@ -79,6 +79,20 @@ void sweep_cgroup(const std::string& base, const std::string& uid) {
   rmdir(base.c_str());  // stays while other pods are in it
 }
 
+// What an old run of a container has left: a crash loop must not fill the disk. Blocking.
+void remove_run(const PodFolders& folders, std::string_view container, int run) {
+  if (run < 0) return;
+  const std::string log = folders.log(container, run);
+  unlink(log.c_str());
+  for (int number = 1; number < kMostLogFiles; ++number)
+    unlink((log + "." + std::to_string(number)).c_str());
+  unlink(folders.message(container, run).c_str());
+  unlink(folders.container_file(container, run).c_str());
+  const std::string name = std::string(container) + "." + std::to_string(run);
+  remove_folder(folders.run + "/layer/" + name);
+  remove_folder(folders.run + "/mountpoints/" + name);
+}
+
 }  // namespace
 
 RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string shim)
@@ -194,6 +208,7 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
           TRY(make_folders(folders.run + "/messages", 0700));
           TRY(make_folders(folders.run + "/volumes", 0700));
           TRY(make_folders(folders.logs, 0700));
+          TRY(write_text(folders.logs + "/pod.json", kept->about, 0600));
           for (const LaunchVolume& volume : kept->volumes)
             TRY(make_volume(volume, folders.volume(volume.name)));
           if (!kept->hosts.empty()) TRY(write_text(folders.run + "/hosts", kept->hosts, 0644));
@@ -371,6 +386,7 @@ void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch,
   struct Work {
     ContainerLaunch launch;
     std::string file, text, message_file;
+    PodFolders folders;
     Result<void> written;
   };
   auto work = std::make_shared<Work>();
@@ -378,12 +394,14 @@ void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch,
                                      container_cgroups(cgroups_, cgroup_name_, uid, launch));
   work->file = pod->folders.container_file(launch.container, launch.run);
   work->message_file = pod->folders.message(launch.container, launch.run);
+  work->folders = pod->folders;
   work->launch = std::move(launch);
   loop_.run_blocking(
       [work] {
         work->written = write_text(work->file, work->text, 0600);
         // The container's user may be anyone.
         if (work->written) work->written = write_text(work->message_file, "", 0666);
+        remove_run(work->folders, work->launch.container, work->launch.run - kMostRunsWithLog);
       },
       [this, work, uid = std::string(uid), alive = alive_, done = std::move(done)] {
         if (!*alive) return;
@@ -457,12 +475,6 @@ void RealPodRuntime::remove(std::string_view uid) {
         unlink((folder + "/launch.json").c_str());
         remove_folder(folder);
       },
-      [] {});
-}
-
-void RealPodRuntime::remove_logs(std::string_view ns, std::string_view name, std::string_view uid) {
-  loop_.run_blocking(
-      [folder = state_ + "/logs/" + log_folder_name(ns, name, uid)] { remove_folder(folder); },
       [] {});
 }
 

@@ -38,7 +38,6 @@ class RealPodRuntime : public PodRuntime {
                      std::function<void(Result<StartedCommand>)> done);
   void stop(std::string_view uid) override;
   void remove(std::string_view uid) override;
-  void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) override;
 
   // Where the log of a run lies, for whoever reads it.
   std::string log_path(std::string_view ns, std::string_view name, std::string_view uid,

@@ -85,7 +85,6 @@ class SimPodRuntime : public PodRuntime {
     if (const auto found = records.find(uid); found != records.end() && !found->second.alive)
       records.erase(found);
   }
-  void remove_logs(std::string_view, std::string_view, std::string_view) override {}
 
   // What a test does to a pod.
   void exit(std::string_view uid, std::string_view container, int code) {
