@@ -21,6 +21,11 @@ bool is_waiting_for(const Json* status, std::string_view reason) {
   return status != nullptr && text_at(*status, {"state", "waiting", "reason"}) == reason;
 }
 
+bool is_told(const Json* status, const StartProblem& problem) {
+  return is_waiting_for(status, problem.reason) &&
+         text_at(*status, {"state", "waiting", "message"}) == problem.message;
+}
+
 }  // namespace
 
 std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, const Json& next) {
@@ -61,7 +66,7 @@ std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, 
                      path});
     }
     if (const auto problem = world.problems.find(container.name);
-        problem != world.problems.end() && !is_waiting_for(old, problem->second.reason)) {
+        problem != world.problems.end() && !is_told(old, problem->second)) {
       out.push_back({"Warning", "Failed", "Error: " + problem->second.message, path});
     }
   }

@@ -70,11 +70,11 @@ def test_pending(k):
     assert "FailedScheduling" in k("describe", "pod", "waits").out
 
 
-def test_init_containers_in_turn(k):
+def test_init_containers_in_turn(k, tmp_path):
     def gate(name):
         return {"name": name, "image": "x", "volumeMounts": [{"name": "v", "mountPath": "/v"}],
                 "command": ["sh", "-c", f"while ! test -e /v/{name}; do sleep 0.05; done"]}
-    k("apply", "-f", "-", stdin=pod("first", FOREVER, volumes=[{"name": "v", "emptyDir": {}}],
+    k("apply", "-f", "-", stdin=pod("first", FOREVER, volumes=[{"name": "v", "hostPath": {"path": str(tmp_path)}}],
                                     initContainers=[gate("a"), gate("b")]))
     shows(k, "first", "0/1", "Init:0/2")
     now = status(k, "first")
@@ -82,11 +82,9 @@ def test_init_containers_in_turn(k):
     assert now["containerStatuses"][0]["state"] == {"waiting": {"reason": "PodInitializing"}}
     assert [c["message"] for c in now["conditions"] if c["type"] == "Initialized"] == \
         ["containers with incomplete status: [a b]"]
-    uid = k.json("get", "pod", "first")["metadata"]["uid"]
-    volume = os.path.join(k.yard.state, "run", uid, "volumes", "v")
-    open(os.path.join(volume, "a"), "w").close()
+    (tmp_path / "a").write_text("")
     shows(k, "first", "0/1", "Init:1/2")
-    open(os.path.join(volume, "b"), "w").close()
+    (tmp_path / "b").write_text("")
     shows(k, "first", "1/1", "Running")
     assert conditions(k, "first") == dict.fromkeys(
         ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"], "True")
