@@ -32,7 +32,7 @@ bool is_gated(const Json& pod) {
 }  // namespace
 
 Scheduler::Scheduler(Client& client, Loop& loop)
-    : client_(client), loop_(loop), events_(client, loop, "default-scheduler", "") {
+    : client_(client), loop_(loop), events_(loop, client, "default-scheduler") {
   subscriptions_.push_back(
       client_.follow(kPod, [this](const ObjectEvent& event) { on_pod(event); }));
   subscriptions_.push_back(client_.follow(kNode, [this](const ObjectEvent&) { run_cycle_soon(); }));
@@ -140,8 +140,8 @@ void Scheduler::bind(const WaitingPod& pod, const std::string& node) {
                    if (bound) {
                      events_.record(
                          pod,
-                         {"Normal", "Scheduled",
-                          fmt::format("Successfully assigned {}/{} to {}", ns, name, node), ""});
+                         {EventNote::Type::Normal, "Scheduled",
+                          fmt::format("Successfully assigned {}/{} to {}", ns, name, node)});
                      return;
                    }
                    bound_.erase(uid);
@@ -172,7 +172,7 @@ void Scheduler::say_why(const WaitingPod& pod, const std::string& why) {
                                   {"reason", "Unschedulable"},
                                   {"message", why}});
   status["conditions"] = std::move(conditions);
-  events_.record(pod.pod, {"Warning", "FailedScheduling", why, ""});
+  events_.record(pod.pod, {EventNote::Type::Warning, "FailedScheduling", why});
   client_.submit({ClientWrite::Verb::UpdateStatus, kPod, pod.ns, pod.name, std::move(object)},
                  [](const Result<ObjectPtr>&) {});
 }

@@ -33,7 +33,7 @@ class Scheduler {
 
   Client& client_;
   Loop& loop_;
-  PodEventRecorder events_;
+  EventRecorder events_;
   std::map<std::string, Bound> bound_;        // by uid: what takes room
   std::map<std::string, ObjectPtr> waiting_;  // by uid: what no node has
   std::map<std::string, bool> binding_;       // by uid: a write is under way
