@@ -30,6 +30,11 @@ Result<PodLaunch> played_launch(const Json& tree) {
   return out;
 }
 
+EventNote note_of(const PodEvent& event) {
+  return {event.type == "Warning" ? EventNote::Type::Warning : EventNote::Type::Normal,
+          event.reason, event.message, event.field_path};
+}
+
 }  // namespace
 
 Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options,
@@ -39,7 +44,7 @@ Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions option
       runtime_(runtime),
       options_(std::move(options)),
       machine_(std::move(machine)),
-      events_(client, loop, "kubelet",
+      events_(loop, client, "kubelet",
               options_.name.empty() ? lower(machine_.hostname) : options_.name) {
   if (options_.name.empty()) options_.name = lower(machine_.hostname);
 }
@@ -202,9 +207,9 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   const bool may_write = !pod.busy;
   // What a status tells is announced once that status is stored: a lost race announces nothing
   // twice.
-  std::vector<EventText> announced;
+  std::vector<EventNote> announced;
   for (const PodEvent& event : plan.events) {
-    EventText text{event.type, event.reason, event.message, event.field_path};
+    EventNote text = note_of(event);
     if (event.reason != "Killing") {
       if (!may_write) continue;
       announced.push_back(std::move(text));
@@ -228,7 +233,7 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   if (!may_write) return;
   if (plan.status)
     return write_status(pod, world.pod, std::move(*plan.status), std::move(announced));
-  for (const EventText& event : announced)
+  for (const EventNote& event : announced)
     events_.record(world.pod, event);
   if (plan.delete_object) delete_object(pod);
 }
@@ -309,14 +314,14 @@ void Agent::note_problem(Pod& pod, const Json& tree, const std::string& containe
                          std::string reason, std::string message) {
   const int failures = std::min(pod.failures[container]++, 6);
   const Duration wait = std::min(kLongestRetry, kFirstRetry * (1 << failures));
-  if (container.empty()) events_.record(tree, {"Warning", reason, message, ""});
+  if (container.empty()) events_.record(tree, {EventNote::Type::Warning, reason, message});
   pod.problems[container] = {std::move(reason), std::move(message), loop_.now() + wait};
   wait_until(pod, loop_.now() + wait);
   sync_later(pod.uid);
 }
 
 void Agent::write_status(Pod& pod, const Json& tree, Json status,
-                         std::vector<EventText> announced) {
+                         std::vector<EventNote> announced) {
   Json object = tree;
   object.get_object()["status"] = std::move(status);
   pod.busy = true;
@@ -329,7 +334,7 @@ void Agent::write_status(Pod& pod, const Json& tree, Json status,
                    found->second.busy = false;
                    if (written && *written != nullptr && !announced.empty()) {
                      const Json about = (*written)->tree();
-                     for (const EventText& event : announced)
+                     for (const EventNote& event : announced)
                        events_.record(about, event);
                    }
                    if (!written && written.error().reason != Reason::Conflict &&

@@ -53,7 +53,7 @@ Json with_condition(const Json& pod, Json condition) {
 }  // namespace
 
 Scheduler::Scheduler(Client& client, Loop& loop)
-    : client_(client), loop_(loop), events_(client, loop, "default-scheduler", "") {
+    : client_(client), loop_(loop), events_(loop, client, "default-scheduler") {
   subscriptions_.push_back(
       client_.follow(kNode, [this](const ObjectEvent& event) { on_node(event); }));
   for (const ObjectPtr& object : client_.list(kNode))
@@ -169,10 +169,10 @@ void Scheduler::bind(Waiting& waiting, const std::string& node) {
         if (!*alive) return;
         const std::string uid(object->uid());
         if (bound) {
-          events_.record(object->tree(), {"Normal", "Scheduled",
-                                          fmt::format("Successfully assigned {}/{} to {}",
-                                                      object->ns(), object->name(), node),
-                                          ""});
+          events_.record(kPod, *object,
+                         {EventNote::Type::Normal, "Scheduled",
+                          fmt::format("Successfully assigned {}/{} to {}", object->ns(),
+                                      object->name(), node)});
           return;
         }
         cluster_.remove_pod(uid);
@@ -215,7 +215,9 @@ void Scheduler::say_why(Waiting& waiting, const Placement& placement) {
     waiting.pod.nominated = placement.nominated;
     object_at(object.get_object(), "status")["nominatedNodeName"] = placement.nominated;
   }
-  if (is_news) events_.record(tree, {"Warning", "FailedScheduling", placement.why, ""});
+  if (is_news)
+    events_.record(kPod, *waiting.object,
+                   {EventNote::Type::Warning, "FailedScheduling", placement.why});
   client_.submit({ClientWrite::Verb::UpdateStatus, kPod, std::string(waiting.object->ns()),
                   std::string(waiting.object->name()), std::move(object)},
                  [](const Result<ObjectPtr>&) {});
@@ -228,9 +230,9 @@ void Scheduler::evict(const std::string& victim, const Waiting& for_whom, const 
   if (object == nullptr || object->uid() != victim) return;
   cluster_.set_ending(victim);
   const Json tree = object->tree();
-  events_.record(tree,
-                 {"Normal", "Preempted",
-                  fmt::format("Preempted by pod {} on node {}", for_whom.pod.pod.uid, node), ""});
+  events_.record(kPod, *object,
+                 {EventNote::Type::Normal, "Preempted",
+                  fmt::format("Preempted by pod {} on node {}", for_whom.pod.pod.uid, node)});
   Json marked = with_condition(
       tree, JsonObject{
                 {"type", "DisruptionTarget"},

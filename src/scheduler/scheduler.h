@@ -40,7 +40,7 @@ class Scheduler {
 
   Client& client_;
   Loop& loop_;
-  PodEventRecorder events_;
+  EventRecorder events_;
   Cluster cluster_;
   std::map<std::string, Waiting> waiting_;  // by uid: what no node has
   std::vector<Client::Subscription> subscriptions_;
