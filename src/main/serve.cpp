@@ -32,6 +32,7 @@
 #include "node/pod_logs.h"
 #include "node/real_pod_runtime.h"
 #include "node/shim_program.h"
+#include "node/simulated/played_pods.h"
 #include "scheduler/scheduler.h"
 #include "store/sqlite_log.h"
 #include "store/store.h"
@@ -149,7 +150,9 @@ int serve(StateFolder folder, const ServeOptions& given) {
   auto port = listen(*http, folder, options, tls);
   if (!port) return fail(options, port.error());
   const std::string state = std::filesystem::absolute(folder.path()).lexically_normal().string();
-  PodNetworkWiring network = open_pod_network(*loop, state, config->shared_network);
+  const bool simulated = options.node.simulated > 0;  // then nothing runs
+  PodNetworkWiring network =
+      open_pod_network(*loop, state, config->shared_network || simulated);
   if (const int listener = network.island ? network.island->take_api_listener() : -1;
       listener >= 0) {
     if (auto inside = http->listen_tls_on(listener, tls); !inside)
@@ -179,10 +182,11 @@ int serve(StateFolder folder, const ServeOptions& given) {
   if (!shim) return fail(options, shim.error());
   network.network().set_host_api(host, *port);
   RealPodRuntime runtime(*loop, state, *shim, network.network());
+  PlayedPodRuntime played(*loop);
   PodLogs pod_logs(client, *loop, runtime);
   api.set_pod_streams(&pod_logs);
   NodeOptions node = options.node;
-  node.network_problem = network.problem();
+  if (!simulated) node.network_problem = network.problem();
   std::unique_ptr<Agent> agent;
   std::unique_ptr<Scheduler> scheduler;
   int exit_code = 0;
@@ -196,11 +200,14 @@ int serve(StateFolder folder, const ServeOptions& given) {
       }
       controllers = std::make_unique<Controllers>(*loop, client, identity);
       scheduler = std::make_unique<Scheduler>(client, *loop);
-      agent = std::make_unique<Agent>(client, *loop, runtime, network.network(), node,
+      PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
+      agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node,
                                       read_machine(state));
-      start_names(network, client, *loop, [&agent](std::string problem) {
-        if (agent) agent->set_network_problem(std::move(problem));
-      });
+      if (!simulated) {
+        start_names(network, client, *loop, [&agent](std::string problem) {
+          if (agent) agent->set_network_problem(std::move(problem));
+        });
+      }
       agent->start();
       api.set_ready(true);
       http->start();

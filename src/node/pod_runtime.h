@@ -52,6 +52,7 @@ struct PodLaunch {
   std::string address;               // in the pods' network
   bool host_network = false;         // no network of its own
   uint64_t shared_memory_bytes = 0;  // of /dev/shm; 0: half of the machine's memory
+  std::string play;                  // how a simulated node plays it (node/simulated)
 };
 
 // What one run of one container is told.
