@@ -89,11 +89,15 @@ Result<Config> parse_config(const std::string& text, const std::string& file) {
       config.log_level = TRY(level_named(file, value));
     } else if (key == "logs") {
       TRY(read_logs(file, value, config));
+    } else if (key == "network") {
+      const std::string name = value.is_string() ? std::string(value.get_string()) : "";
+      if (name != "island" && name != "shared") return wrong(file, key, "island or shared");
+      config.shared_network = name == "shared";
     } else {
-      return error(
-          Reason::BadRequest,
-          fmt::format("{}: there is no setting {}; known are address, logLevel, logs and port",
-                      file, quoted(key)));
+      return error(Reason::BadRequest,
+                   fmt::format("{}: there is no setting {}; known are address, logLevel, logs, "
+                               "network and port",
+                               file, quoted(key)));
     }
   }
   return config;

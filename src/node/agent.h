@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "client/client.h"
 #include "client/event_recorder.h"
+#include "node/network/pod_network.h"
 #include "node/node_object.h"
 #include "node/plan_pod.h"
 #include "node/pod_launch.h"
@@ -20,7 +21,8 @@ namespace yard {
 
 class Agent {
  public:
-  Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options, MachineFacts machine);
+  Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& network, NodeOptions options,
+        MachineFacts machine);
   ~Agent();
 
   // Registers the node, takes up the pods of an earlier server, then follows the API.
@@ -30,6 +32,8 @@ class Agent {
   // Ends all pods as a node that shuts down does, with their grace and 10 s at most; `done` when
   // their last status is stored. Pods that have not begun wait for the next start.
   void shut_down(std::function<void()> done);
+  // Says on the node what its pods miss of the network.
+  void set_network_problem(std::string problem);
 
  private:
   // What the agent remembers of one pod between two looks.
@@ -51,7 +55,8 @@ class Agent {
     Time timer_due{};
   };
 
-  void register_node();
+  void drop_other_nodes();
+  void register_node(const std::string& name);
   void take_up_pods();
   void on_pod(const ObjectEvent& event);
   Pod& pod_of(std::string_view uid, std::string_view ns, std::string_view name);
@@ -72,27 +77,26 @@ class Agent {
   void run_hook(Pod& pod, const Json& tree, const PodPlan::Hook& hook);
   void finish_hook(const std::string& uid, const PodPlan::Hook& hook,
                    const HandlerOutcome& outcome);
-  void record_for(const std::string& uid, const EventText& text);
+  void record_for(const std::string& uid, const EventNote& text);
   void measure_if_due(Pod& pod, const Json& tree);
   void look_at_shutdown();
-  void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventText> announced);
+  void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventNote> announced);
   void delete_object(Pod& pod);
   void wait_until(Pod& pod, Time at);
-  std::string free_address();
+  std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);
   LaunchFacts launch_facts(const Pod& pod) const;
 
   Client& client_;
   Loop& loop_;
   PodRuntime& runtime_;
+  PodNetwork& network_;
   NodeOptions options_;
   MachineFacts machine_;
-  PodEventRecorder events_;
+  EventRecorder events_;
   ProbeRunner prober_;
   std::optional<Time> shut_down_since_;
   std::function<void()> shut_down_done_;
   std::map<std::string, Pod, std::less<>> pods_;
-  std::set<std::string> addresses_;
-  uint32_t next_address_ = 0;
   Client::Subscription subscription_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -53,13 +53,13 @@ RunMemory* Agent::memory_of(const std::string& uid, const std::string& container
   return found == pod->second.memory.end() || found->second.run != run ? nullptr : &found->second;
 }
 
-void Agent::record_for(const std::string& uid, const EventText& text) {
+void Agent::record_for(const std::string& uid, const EventNote& text) {
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) return;
   const ObjectPtr object = client_.get(kPod, pod->second.ns, pod->second.name);
   if (object == nullptr || object->uid() != uid) return;
   const Json tree = object->tree();
-  EventText placed = text;
+  EventNote placed = text;
   // A container's name until here: its place is in the tree.
   if (!placed.field_path.empty()) placed.field_path = path_of(tree, placed.field_path);
   events_.record(tree, placed);
@@ -110,7 +110,8 @@ void Agent::take_answer(const std::string& uid, const PodPlan::Probe& probe,
             ? fmt::format("{} probe failed: {}", probe_name(probe.kind), event_text(outcome.text))
             : fmt::format("{} probe errored and resulted in unknown state: {}",
                           probe_name(probe.kind), event_text(outcome.text));
-    events_.record(tree, {"Warning", "Unhealthy", text, path_of(tree, probe.container)});
+    events_.record(tree,
+                   {EventNote::Type::Warning, "Unhealthy", text, path_of(tree, probe.container)});
   }
   sync(uid);
 }
@@ -149,7 +150,7 @@ void Agent::finish_hook(const std::string& uid, const PodPlan::Hook& hook,
   if (!good) {
     log_info("{} hook of container {}: {}", before ? "postStart" : "preStop", hook.container,
              event_text(outcome.text));
-    record_for(uid, {"Warning", before ? "FailedPostStartHook" : "FailedPreStopHook",
+    record_for(uid, {EventNote::Type::Warning, before ? "FailedPostStartHook" : "FailedPreStopHook",
                      before ? "PostStartHook failed" : "PreStopHook failed", hook.container});
   }
   sync(uid);
@@ -170,7 +171,7 @@ void Agent::measure_if_due(Pod& pod, const Json& tree) {
     const ObjectPtr object = client_.get(kPod, found->second.ns, found->second.name);
     if (object != nullptr && object->uid() == uid) {
       if (auto message = storage_eviction(object->tree(), usage)) {
-        record_for(uid, {"Warning", "Evicted", *message, ""});
+        record_for(uid, {EventNote::Type::Warning, "Evicted", *message, ""});
         found->second.eviction = Eviction{std::move(*message), loop_.now()};
       }
     }
