@@ -65,6 +65,6 @@ struct StartOptions {
   NodeFlags node;
 };
 int start_server(const StateFolder& folder, const StartOptions& options);
-int stop_server(const StateFolder& folder);
+int stop_server(const StateFolder& folder, int signal);
 
 }  // namespace yard

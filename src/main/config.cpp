@@ -47,6 +47,24 @@ Result<LogLevel> level_named(const std::string& file, const Json& value) {
   return wrong(file, "logLevel", "debug, info, warning, error or off");
 }
 
+// logs: {retention: 24h}
+Result<void> read_logs(const std::string& file, const Json& value, Config& config) {
+  if (!value.is_object()) return wrong(file, "logs", "a mapping, as {retention: 24h} is");
+  for (const auto& member : value.get_object()) {
+    if (member.key() != "retention")
+      return error(Reason::BadRequest,
+                   fmt::format("{}: there is no setting logs.{}; known is logs.retention", file,
+                               std::string_view(member.key())));
+    const auto length = member.value().is_string()
+                            ? parse_go_duration(std::string_view(member.value().get_string()))
+                            : std::nullopt;
+    if (!length || *length < Duration{})
+      return wrong(file, "logs.retention", "a length of time, as 24h or 30m is");
+    config.log_retention = *length;
+  }
+  return {};
+}
+
 Result<Config> parse_config(const std::string& text, const std::string& file) {
   auto parsed = parse_yaml(text, {}, DuplicateKeys::Refused);
   if (!parsed)
@@ -69,13 +87,16 @@ Result<Config> parse_config(const std::string& text, const std::string& file) {
       config.port = static_cast<int>(port);
     } else if (key == "logLevel") {
       config.log_level = TRY(level_named(file, value));
+    } else if (key == "logs") {
+      TRY(read_logs(file, value, config));
     } else if (key == "network") {
       const std::string name = value.is_string() ? std::string(value.get_string()) : "";
       if (name != "island" && name != "shared") return wrong(file, key, "island or shared");
       config.shared_network = name == "shared";
     } else {
       return error(Reason::BadRequest,
-                   fmt::format("{}: there is no setting {}; known are address, logLevel, network and port",
+                   fmt::format("{}: there is no setting {}; known are address, logLevel, logs, "
+                               "network and port",
                                file, quoted(key)));
     }
   }

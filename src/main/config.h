@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "main/state_folder.h"
 
 namespace yard {
@@ -14,6 +15,7 @@ struct Config {
   std::optional<std::string> address;
   std::optional<int> port;
   std::optional<LogLevel> log_level;
+  std::optional<Duration> log_retention;  // logs.retention: of pods whose job is gone
   bool shared_network = false;  // network: shared
 };
 
