@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "main/state_folder.h"
+#include "node/images/image_config.h"
 
 namespace yard {
 
@@ -14,6 +15,7 @@ struct Config {
   std::optional<std::string> address;
   std::optional<int> port;
   std::optional<LogLevel> log_level;
+  ImageConfig images;
 };
 
 // <state>/config.yaml, else $XDG_CONFIG_HOME/trainyard/config.yaml, else none. Unknown keys are

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "main/config.h"
 #include "main/connect.h"
 
 namespace yard {
@@ -57,6 +58,19 @@ std::string server_url(const StateFolder& folder) {
   return kubeconfig.substr(start, kubeconfig.find('\n', start) - start);
 }
 
+// As config.yaml has it now; the server reads it when it starts.
+std::vector<std::string> image_lines(const StateFolder& folder) {
+  const auto config = read_config(folder);
+  if (!config) return {config.error().message};
+  std::vector<std::string> out;
+  for (const auto& [pattern, entry] : config->images.map)
+    out.push_back(fmt::format("{} → {}", pattern, shown(entry)));
+  out.push_back(config->images.fallback == ImageFallback::Host
+                    ? "others run with the host's own programs (images.fallback: host)"
+                    : "others are refused (images.fallback: refuse)");
+  return out;
+}
+
 int show_info(const StateFolder& folder) {
   const Terminal terminal = standard_terminal();
   InfoFacts facts;
@@ -64,6 +78,7 @@ int show_info(const StateFolder& folder) {
   facts.build = fmt::format("GCC {}, C++20", __VERSION__);
   facts.state_folder = folder.path();
   facts.store_files = store_files(folder);
+  facts.images = image_lines(folder);
   facts.pid = folder.running_pid();
   int code = kUnreachable;
   if (facts.pid != 0) {

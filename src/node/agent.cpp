@@ -8,6 +8,7 @@
 #include "api/tree.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "node/images/local_images.h"
 
 namespace yard {
 namespace {
@@ -16,6 +17,15 @@ const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
 using std::chrono::seconds;
 constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
 constexpr uint32_t kAddresses = 1 << 22;  // 127.64.0.0/10
+
+std::string image_named(const Json& pod, std::string_view container) {
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Json& each : list_at(pod, {"spec", list})) {
+      if (text_at(each, {"name"}) == container) return std::string(text_at(each, {"image"}));
+    }
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -157,6 +167,10 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
     if (pod.pod_ip.empty()) pod.pod_ip = free_address();
     addresses_.insert(pod.pod_ip);
   }
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Json& container : list_at(tree, {"spec", list}))
+      world.images.emplace(text_at(container, {"name"}), resolve(tree, container));
+  }
   world.pod = std::move(tree);
   world.now = loop_.now();
   world.pod_ip = pod.pod_ip;
@@ -224,6 +238,16 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
   return out;
 }
 
+ImageResolution Agent::resolve(const Json& pod, const Json& container) const {
+  const std::string_view id = text_at(pod, {"metadata", "annotations", kOfferAnnotation});
+  const auto offer =
+      id.empty() ? std::nullopt
+                 : read_offer(options_.state_folder, id, text_at(pod, {"metadata", "namespace"}));
+  return resolve_image({text_at(container, {"image"}), text_at(container, {"imagePullPolicy"}),
+                        offer ? &*offer : nullptr},
+                       options_.images);
+}
+
 void Agent::start_pod(Pod& pod, const Json& tree) {
   auto launch = pod_launch(tree, launch_facts(pod));
   if (!launch) return note_problem(pod, tree, "", "FailedMount", launch.error().message);
@@ -248,7 +272,9 @@ void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& st
   for (const char* list : {"initContainers", "containers"}) {
     for (const Json& container : list_at(tree, {"spec", list})) {
       if (text_at(container, {"name"}) != start.container) continue;
-      auto made = container_launch(tree, container, start.run, launch_facts(pod));
+      LaunchFacts facts = launch_facts(pod);
+      facts.image = on_this_machine(resolve(tree, container));
+      auto made = container_launch(tree, container, start.run, facts);
       if (made.refusal)
         return note_problem(pod, tree, start.container, made.refusal->reason,
                             made.refusal->message);
@@ -276,6 +302,11 @@ void Agent::note_problem(Pod& pod, const Json& tree, const std::string& containe
   const int failures = std::min(pod.failures[container]++, 6);
   const Duration wait = std::min(kLongestRetry, kFirstRetry * (1 << failures));
   if (container.empty()) events_.record(tree, {"Warning", reason, message, ""});
+  if (reason == "ErrImagePull" && failures > 0) {
+    const std::string image = image_named(tree, container);
+    message = fmt::format("Back-off pulling image {}: ErrImagePull: {}", quoted(image), message);
+    reason = "ImagePullBackOff";
+  }
   pod.problems[container] = {std::move(reason), std::move(message), loop_.now() + wait};
   wait_until(pod, loop_.now() + wait);
   sync_later(pod.uid);

@@ -62,6 +62,7 @@ class Agent {
   void wait_until(Pod& pod, Time at);
   std::string free_address();
   LaunchFacts launch_facts(const Pod& pod) const;
+  ImageResolution resolve(const Json& pod, const Json& container) const;
 
   Client& client_;
   Loop& loop_;

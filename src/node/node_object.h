@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "json/json.h"
+#include "node/images/image_config.h"
 
 namespace yard {
 
@@ -17,6 +18,8 @@ struct NodeOptions {
   int fake_gpus = 0;                            // --fake-gpus: nvidia.com/gpu without any device
   std::string api_host = "127.0.0.1";           // where pods reach the API server
   int api_port = 0;
+  ImageConfig images;
+  std::string state_folder;  // where offers of `trainyard run` lie
 };
 
 // What the machine says about itself.

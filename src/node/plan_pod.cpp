@@ -139,6 +139,12 @@ void plan_finished_pod(const PodWorld& world, PodPlan& plan) {
 
 }  // namespace
 
+const ImageResolution& PodWorld::image_of(const std::string& container) const {
+  static const ImageResolution kHost;
+  const auto found = images.find(container);
+  return found == images.end() ? kHost : found->second;
+}
+
 PodPlan plan_pod(const PodWorld& world) {
   PodPlan plan;
   const Json* status = find(world.pod, "status");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "json/json.h"
+#include "node/images/resolve_image.h"
 #include "node/pod_runtime.h"
 
 namespace yard {
@@ -29,7 +30,9 @@ struct PodWorld {
   bool starting = false;                 // its shim is being started
   std::map<std::string, int> requested;  // runs asked for, container → run
   std::map<std::string, StartProblem> problems;
-  std::set<std::string> told_to_end;  // containers that have had their SIGTERM
+  std::set<std::string> told_to_end;              // containers that have had their SIGTERM
+  std::map<std::string, ImageResolution> images;  // container → what its image stands for here
+  const ImageResolution& image_of(const std::string& container) const;
 };
 
 struct PodEvent {

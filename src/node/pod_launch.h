@@ -2,6 +2,7 @@
 // From a pod's YAML to what the runtime is told. Pure: objects come through a lookup.
 
 #include "node/environment.h"
+#include "node/images/resolve_image.h"
 #include "node/pod_runtime.h"
 
 namespace yard {
@@ -12,6 +13,7 @@ struct LaunchFacts {
   std::string api_host;  // KUBERNETES_SERVICE_HOST and _PORT
   int api_port = 0;
   int64_t memory_bytes = 0;  // of the machine
+  ImageResolution image;     // of the container to be launched
 };
 
 // Errors are the texts of FailedMount.
