@@ -25,109 +25,167 @@ struct LogSource {
   bool is_ended = false;
 };
 
+// An object that is followed.
+struct FollowedRoot {
+  const NamedObject& named;
+  Followed out;
+  std::optional<Time> finished;
+  bool is_pod() const { return named.located.type.kind == "Pod"; }
+  bool is_over() const { return out.end != Followed::End::Open; }
+};
+
 class Follower {
  public:
-  Follower(Session& session, const std::vector<ResourceType>& types, const NamedObject& root,
-           const FollowWorld& world, const FollowOptions& options)
+  Follower(Session& session, const std::vector<ResourceType>& types,
+           const std::vector<NamedObject>& roots, const FollowWorld& world,
+           const FollowOptions& options)
       : session_(session),
         types_(types),
         terminal_(session.terminal()),
-        root_(root),
         world_(world),
         options_(options),
         chain_(session, types),
-        began_(world.now()) {}
+        began_(world.now()) {
+    for (const NamedObject& root : roots) {
+      roots_.push_back({root, {}, std::nullopt});
+      roots_.back().out.object = root.object;
+      roots_.back().out.standing = standing_of(root.object);
+    }
+  }
 
-  Followed run() {
-    out_.object = root_.object;
-    out_.standing = standing_of(root_.object);
+  FollowResult run() {
     world_.on_interrupt([queue = queue_] { queue->push({Heard::Type::Interrupted, "", ""}); });
-    const std::string& ns = root_.located.address.name_space;
-    const bool is_pod = root_.located.type.kind == "Pod";
-    watch_objects(world_.connect, queue_,
-                  {fmt::format("/api/v1/namespaces/{}/pods", percent_encode(ns)),
-                   is_pod ? root_.located.address.name : "", true});
-    if (!is_pod)
-      watch_objects(
-          world_.connect, queue_,
-          {resource_path(root_.located.type, {ns, ""}), root_.located.address.name, false});
+    begin_watches();
     while (!is_over_) {
       if (auto heard = queue_->pop(kTick)) take(std::move(*heard));
       show_progress();
-      if (finished_ && (all_read() || world_.now() - *finished_ > kLogGrace)) is_over_ = true;
+      end_what_is_read();
     }
     queue_->close();
     clear_progress();
     terminal_.out.flush();
-    out_.length = world_.now() - began_;
+    for (FollowedRoot& root : roots_)
+      out_.objects.push_back(std::move(root.out));
     return std::move(out_);
   }
 
  private:
+  // The pods of each namespace once; each object, unless it is a pod itself.
+  void begin_watches() {
+    std::set<std::string> namespaces;
+    for (const FollowedRoot& root : roots_) {
+      const std::string& ns = root.named.located.address.name_space;
+      if (!root.is_pod()) {
+        watch_objects(world_.connect, queue_,
+                      {resource_path(root.named.located.type, {ns, ""}),
+                       root.named.located.address.name, false, root.named.uid()});
+      }
+      if (namespaces.insert(ns).second)
+        watch_objects(
+            world_.connect, queue_,
+            {fmt::format("/api/v1/namespaces/{}/pods", percent_encode(ns)),
+             roots_.size() == 1 && root.is_pod() ? root.named.located.address.name : "", true});
+    }
+  }
+
   void take(Heard heard) {
     switch (heard.type) {
       case Heard::Type::Line: show_line(heard.source, heard.text); break;
       case Heard::Type::LogEnded: sources_[heard.source].is_ended = true; break;
       case Heard::Type::Pod: on_pod(heard.object); break;
       case Heard::Type::PodGone: on_pod_gone(heard.object); break;
-      case Heard::Type::Object: on_object(heard.object); break;
-      case Heard::Type::ObjectGone: end(FollowEnd::Deleted); break;
-      case Heard::Type::Interrupted: end(FollowEnd::Interrupted); break;
+      case Heard::Type::Object:
+        if (FollowedRoot* root = root_with(heard.source)) on_object(*root, heard.object);
+        break;
+      case Heard::Type::ObjectGone:
+        if (FollowedRoot* root = root_with(heard.source)) on_deleted(*root);
+        break;
+      case Heard::Type::Interrupted:
+        out_.interrupted = true;
+        is_over_ = true;
+        break;
       case Heard::Type::Lost:
-        out_.problem = heard.text;
-        end(FollowEnd::Lost);
+        out_.lost = heard.text;
+        is_over_ = true;
         break;
     }
   }
 
-  void end(FollowEnd how) {
-    if (finished_ && how == FollowEnd::Deleted) return;  // its end was seen; the logs are read out
-    out_.end = how;
-    is_over_ = true;
+  FollowedRoot* root_with(std::string_view uid) {
+    const auto found = std::ranges::find_if(
+        roots_, [&](const FollowedRoot& root) { return root.named.uid() == uid; });
+    return found == roots_.end() ? nullptr : &*found;
+  }
+
+  FollowedRoot* root_of(const Json& pod) {
+    const auto found = std::ranges::find_if(
+        roots_, [&](const FollowedRoot& root) { return chain_.leads_to(pod, root.named.uid()); });
+    return found == roots_.end() ? nullptr : &*found;
+  }
+
+  // An object that finished is over once the logs of its pods are read, or will not come.
+  void end_what_is_read() {
+    const bool read = all_read();
+    for (FollowedRoot& root : roots_) {
+      if (root.is_over() || !root.finished) continue;
+      if (read || world_.now() - *root.finished > kLogGrace) end(root, Followed::End::Finished);
+    }
+    is_over_ = is_over_ || std::ranges::all_of(roots_, &FollowedRoot::is_over);
+  }
+
+  void end(FollowedRoot& root, Followed::End how) {
+    root.out.end = how;
+    root.out.length = root.finished.value_or(world_.now()) - began_;
+  }
+
+  void on_deleted(FollowedRoot& root) {
+    // Its end was seen (a job may go at once after it): the logs are read out.
+    if (!root.finished && !root.is_over()) end(root, Followed::End::Deleted);
   }
 
   bool all_read() const {
-    for (const auto& [uid, state] : states_) {
-      if (unstarted_.contains(uid)) return false;
-    }
-    return std::ranges::all_of(sources_, [](const auto& each) { return each.second.is_ended; });
+    return unstarted_.empty() &&
+           std::ranges::all_of(sources_, [](const auto& each) { return each.second.is_ended; });
   }
 
-  void on_object(const Json& object) {
-    if (text_at(object, {"metadata", "uid"}) != root_.uid()) return end(FollowEnd::Deleted);
-    const Standing before = out_.standing;
-    out_.object = object;
-    out_.standing = standing_of(object);
-    if (out_.standing.state != before.state && !out_.standing.is_finished())
-      say(fmt::format("{} is {}", root_.located.shown(), word_for(out_.standing.state)));
-    if (!out_.standing.is_finished() || finished_) return;
-    finished_ = world_.now();
-    catch_up();
+  void on_object(FollowedRoot& root, const Json& object) {
+    if (text_at(object, {"metadata", "uid"}) != root.named.uid()) return on_deleted(root);
+    const Standing before = root.out.standing;
+    root.out.object = object;
+    root.out.standing = standing_of(object);
+    if (root.out.standing.state != before.state && !root.out.standing.is_finished() &&
+        !root.is_pod())
+      say(fmt::format("{} is {}", root.named.located.shown(), word_for(root.out.standing.state)));
+    if (!root.out.standing.is_finished() || root.finished) return;
+    root.finished = world_.now();
+    catch_up(root);
   }
 
   // The pods are watched by another thread, which may be behind: an end is believed only once all
   // pods were seen.
-  void catch_up() {
-    if (root_.located.type.kind == "Pod") return;
-    const auto pods = pods_of(session_, types_, root_);
+  void catch_up(const FollowedRoot& root) {
+    if (root.is_pod()) return;
+    const auto pods = pods_of(session_, types_, root.named);
     if (!pods) return;
     for (const Json& pod : *pods)
       on_pod(pod);
   }
 
   void on_pod(const Json& pod) {
-    const bool is_root = root_.located.type.kind == "Pod";
-    if (!chain_.leads_to(pod, root_.uid())) return;
+    FollowedRoot* root = root_of(pod);
+    if (root == nullptr) return;
     const std::string uid(text_at(pod, {"metadata", "uid"}));
     say_change(pod, uid);
-    read_logs(pod, uid);
-    if (is_root) on_object(pod);
+    read_logs(pod, uid, *root);
+    if (root->is_pod()) on_object(*root, pod);
   }
 
   void on_pod_gone(const Json& pod) {
     const std::string uid(text_at(pod, {"metadata", "uid"}));
-    if (root_.located.type.kind == "Pod" && (uid.empty() || uid == root_.uid()))
-      return end(FollowEnd::Deleted);
+    for (FollowedRoot& root : roots_) {
+      // A list without the pod, when it alone was asked for, tells no uid.
+      if (root.is_pod() && (uid.empty() || uid == root.named.uid())) on_deleted(root);
+    }
     if (states_.erase(uid) == 0) return;
     unstarted_.erase(uid);
     say(fmt::format("pod {} is gone", name_of(pod)));
@@ -155,7 +213,7 @@ class Follower {
     say(line);
   }
 
-  void read_logs(const Json& pod, const std::string& uid) {
+  void read_logs(const Json& pod, const std::string& uid, const FollowedRoot& root) {
     bool has_begun = false, has_waiting = false;
     for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
       for (const Json& status : list_at(pod, {"status", list})) {
@@ -167,7 +225,8 @@ class Follower {
         has_begun = has_begun || has_run;
         has_waiting = has_waiting || !has_run;
         if (has_run && !text_at(status, {"containerID"}).empty())
-          read_log(pod, uid, container, int_at(status, {"restartCount"}));
+          read_log(pod, fmt::format("{}/{}/{}", uid, container, int_at(status, {"restartCount"})),
+                   container, root);
       }
     }
     const std::string_view phase = text_at(pod, {"status", "phase"});
@@ -178,9 +237,8 @@ class Follower {
     }
   }
 
-  void read_log(const Json& pod, const std::string& uid, const std::string& container,
-                int64_t run) {
-    const std::string key = fmt::format("{}/{}/{}", uid, container, run);
+  void read_log(const Json& pod, const std::string& key, const std::string& container,
+                const FollowedRoot& root) {
     if (sources_.contains(key)) return;
     if (sources_.size() >= kMostStreams) {
       if (!std::exchange(told_of_bound_, true))
@@ -191,7 +249,10 @@ class Follower {
       return;
     }
     LogSource& source = sources_[key];
-    source.rank = rank_of(pod, root_.located.address.name);
+    // Of several objects each line names which.
+    const std::string& name = root.named.located.address.name;
+    source.rank = rank_of(pod, name);
+    if (roots_.size() > 1 && source.rank != name) source.rank = name + "-" + source.rank;
     const size_t containers = list_at(pod, {"spec", "containers"}).size() +
                               list_at(pod, {"spec", "initContainers"}).size();
     if (containers > 1) source.rank += "/" + container;
@@ -245,10 +306,13 @@ class Follower {
       if (state == "Completed" || state == "Succeeded" || state == "Failed" || state == "Error")
         ++ended;
     }
+    const FollowedRoot& first = roots_.front();
+    const std::string what = roots_.size() == 1 ? fmt::format("{} {}", first.named.located.shown(),
+                                                              word_for(first.out.standing.state))
+                                                : fmt::format("{} objects", roots_.size());
     const std::string line =
-        shortened(fmt::format("{}  {}: {} of {} pods running, {} ended, {}", root_.located.shown(),
-                              word_for(out_.standing.state), running, states_.size(), ended,
-                              elapsed_text(world_.now() - began_)),
+        shortened(fmt::format("{}: {} of {} pods running, {} ended, {}", what, running,
+                              states_.size(), ended, elapsed_text(world_.now() - began_)),
                   world_.columns - 1);
     terminal_.err << "\r\033[K" << line;
     terminal_.err.flush();
@@ -264,18 +328,17 @@ class Follower {
   Session& session_;
   const std::vector<ResourceType>& types_;
   Terminal& terminal_;
-  const NamedObject& root_;
   const FollowWorld& world_;
   const FollowOptions& options_;
   OwnerChain chain_;
   Time began_;
   StreamQueuePtr queue_ = std::make_shared<StreamQueue>();
-  Followed out_;
+  FollowResult out_;
+  std::vector<FollowedRoot> roots_;
   std::map<std::string, std::string> states_;  // pod uid → the state last said
   std::set<std::string> unstarted_;            // pods without a log yet
   std::map<std::string, LogSource> sources_;
   std::map<std::string, int> colours_;  // rank → which
-  std::optional<Time> finished_;
   int width_ = 0;
   bool is_over_ = false, progress_shown_ = false, told_of_bound_ = false;
 };
@@ -316,9 +379,10 @@ std::string shortened(std::string_view text, int columns) {
   return std::string(text.substr(0, end));
 }
 
-Followed follow(Session& session, const std::vector<ResourceType>& types, const NamedObject& root,
-                const FollowWorld& world, const FollowOptions& options) {
-  return Follower(session, types, root, world, options).run();
+FollowResult follow(Session& session, const std::vector<ResourceType>& types,
+                    const std::vector<NamedObject>& roots, const FollowWorld& world,
+                    const FollowOptions& options) {
+  return Follower(session, types, roots, world, options).run();
 }
 
 }  // namespace yard

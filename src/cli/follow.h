@@ -1,7 +1,7 @@
 #pragma once
-// Follows an object to its end: the merged logs of all its pods on standard output, each line with
-// its rank; changes of state on standard error. Streams are read by threads of their own, which
-// only queue what they hear; everything else happens on the caller's thread.
+// Follows objects to their end: the merged logs of all their pods on standard output, each line
+// with its rank; changes of state on standard error. Streams are read by threads of their own,
+// which only queue what they hear; everything else happens on the caller's thread.
 
 #include <functional>
 #include <memory>
@@ -33,17 +33,24 @@ struct FollowOptions {
   bool timestamps = false;
 };
 
-enum class FollowEnd { Finished, Interrupted, Deleted, Lost };
+// How one object ended.
 struct Followed {
-  FollowEnd end = FollowEnd::Finished;
+  enum class End { Open, Finished, Deleted };
+  End end = End::Open;
   Standing standing;
-  Json object;          // as it was seen last
-  Duration length{};    // of the following
-  std::string problem;  // of Lost
+  Json object;        // as it was seen last
+  Duration length{};  // from the beginning of the following
+};
+struct FollowResult {
+  std::vector<Followed> objects;  // in the order given
+  bool interrupted = false;
+  std::string lost;  // why nothing more can be heard of the server; "": it was heard to the end
 };
 
-Followed follow(Session& session, const std::vector<ResourceType>& types, const NamedObject& root,
-                const FollowWorld& world, const FollowOptions& options);
+// Until each has ended and its logs are read, or someone interrupts.
+FollowResult follow(Session& session, const std::vector<ResourceType>& types,
+                    const std::vector<NamedObject>& roots, const FollowWorld& world,
+                    const FollowOptions& options);
 
 // A line of a container as it is shown: its rank before it; what a carriage return would have
 // overwritten is left out.

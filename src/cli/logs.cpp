@@ -164,10 +164,10 @@ int run_logs(Session& session, const LogsRequest& request, const FollowWorld& wo
     options.container = request.container;
     options.tail_lines = request.tail;
     options.timestamps = request.timestamps;
-    const Followed done = follow(session, *types, *root, world, options);
-    if (done.end == FollowEnd::Interrupted) return kInterrupted;
-    if (done.end == FollowEnd::Lost)
-      return print_failure(terminal, error(Reason::ServiceUnavailable, done.problem));
+    const FollowResult done = follow(session, *types, {*root}, world, options);
+    if (done.interrupted) return kInterrupted;
+    if (!done.lost.empty())
+      return print_failure(terminal, error(Reason::ServiceUnavailable, done.lost));
     return kOk;
   }
   const auto pods = pods_of(session, *types, *root);

@@ -33,12 +33,8 @@ class Runner {
       return kOk;
     }
     if (request_.detach) return leave("runs on");
-    int code = kOk;
-    for (const NamedObject& root : roots_) {
-      code = std::max(code, follow_one(root));
-      if (code == kInterrupted || code == kUnreachable) break;
-    }
-    if (request_.remove) {
+    const int code = follow_all();
+    if (request_.remove && code != kUnreachable) {
       remove_all();
     } else if (code == kInterrupted) {
       leave("is left running");
@@ -159,25 +155,33 @@ class Runner {
     return {};
   }
 
-  int follow_one(const NamedObject& root) {
-    const Followed done = follow(session_, types_, root, world_, {});
-    switch (done.end) {
-      case FollowEnd::Interrupted: return kInterrupted;
-      case FollowEnd::Lost:
-        terminal_.err << fmt::format("error: the server is lost: {}\n", printable(done.problem));
-        return kUnreachable;
-      case FollowEnd::Deleted:
-        terminal_.err << fmt::format("{} was deleted\n", root.located.shown());
-        return kJobFailed;
-      case FollowEnd::Finished: break;
+  int follow_all() {
+    const FollowResult done = follow(session_, types_, roots_, world_, {});
+    int code = kOk;
+    for (size_t i = 0; i < roots_.size(); ++i) {
+      if (!say_end(roots_[i].located, done.objects[i])) code = kJobFailed;
+    }
+    if (!done.lost.empty()) {
+      terminal_.err << fmt::format("error: the server is lost: {}\n", printable(done.lost));
+      return kUnreachable;
+    }
+    return done.interrupted ? static_cast<int>(kInterrupted) : code;
+  }
+
+  // False when it did not end well.
+  bool say_end(const Located& located, const Followed& done) {
+    if (done.end == Followed::End::Open) return true;
+    if (done.end == Followed::End::Deleted) {
+      terminal_.err << fmt::format("{} was deleted\n", located.shown());
+      return false;
     }
     const bool is_well = done.standing.state == Standing::State::Succeeded;
-    const std::string line = fmt::format("{} {} after {}", root.located.shown(),
+    const std::string line = fmt::format("{} {} after {}", located.shown(),
                                          word_for(done.standing.state), elapsed_text(done.length));
     terminal_.err << (terminal_.colour ? styled(line, is_well ? Style::Good : Style::Bad) : line)
                   << "\n";
-    if (!is_well) say_why({root.located, done.object});
-    return is_well ? kOk : kJobFailed;
+    if (!is_well) say_why({located, done.object});
+    return is_well;
   }
 
   void say_why(const NamedObject& root) {

@@ -63,7 +63,7 @@ class Watching {
     using Type = Heard::Type;
     const Type type = collection_.is_pods ? (is_gone ? Type::PodGone : Type::Pod)
                                           : (is_gone ? Type::ObjectGone : Type::Object);
-    queue_->push({type, "", "", object});
+    queue_->push({type, collection_.source, "", object});
   }
 
   std::unique_ptr<ServerConnection> connection_;

@@ -17,7 +17,7 @@ namespace yard {
 struct Heard {
   enum class Type { Line, LogEnded, Pod, PodGone, Object, ObjectGone, Lost, Interrupted };
   Type type = Type::Line;
-  std::string source;  // of a line: pod uid/container/run
+  std::string source;  // of a line: pod uid/container/run; of an object: the watch's
   std::string text;    // the line; why, for Lost
   Json object = {};
 };
@@ -50,6 +50,7 @@ void read_log_lines(const Connect& connect, StreamQueuePtr queue, std::string ta
 struct WatchedCollection {
   std::string path, name;
   bool is_pods = true;
+  std::string source = {};  // told with every object
 };
 void watch_objects(const Connect& connect, StreamQueuePtr queue, WatchedCollection collection);
 

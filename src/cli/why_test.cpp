@@ -38,7 +38,7 @@ WhyWorld world_of(std::string_view given) {
   return world;
 }
 
-std::string pod(std::string_view status, std::string_view spec = "nodeName: n") {
+std::string pod(std::string_view status, std::string_view spec = "nodeName: one") {
   return "{kind: Pod, metadata: {name: p}, spec: {" + std::string(spec) + "}, status: {" +
          std::string(status) + "}}";
 }
@@ -54,7 +54,7 @@ std::string ended(std::string_view terminated, std::string_view more = "") {
   return "object: " + pod("phase: Failed, containerStatuses: [{name: c, restartCount: 0, state: "
                           "{terminated: {" +
                               std::string(terminated) + "}}}]",
-                          "nodeName: n, containers: [{name: c" + std::string(more) + "}]");
+                          "nodeName: one, containers: [{name: c" + std::string(more) + "}]");
 }
 
 std::string job(std::string_view status, std::string_view spec = "") {

@@ -51,6 +51,7 @@ void add_run(Program& program);
 void add_logs(Program& program);
 void add_why(Program& program);
 void add_wait(Program& program);
+void add_top(Program& program);
 void add_completion(Program& program);
 
 // Shared by up, down and restart.

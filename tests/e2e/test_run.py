@@ -60,7 +60,7 @@ def test_a_plain_pod_and_a_generated_name(command, namespace):
     run = command("run", "-", "-n", namespace, "--rm", stdin=text(generated, generated))
     assert len(set(re.findall(r"job.batch/(sweep-\w+) created", run.err))) == 2
     assert len(re.findall(r"job.batch/sweep-\w+ deleted", run.err)) == 2
-    assert run.out.count("sweep") == 2
+    assert run.out.count("] sweep\n") == 2
 
 
 def test_detach_then_logs_and_wait(command, namespace, tmp_path):
@@ -173,3 +173,16 @@ def test_an_offer_is_the_owners_to_make_and_holds_in_one_namespace(yard, command
         thief["spec"]["template"]["metadata"] = {"annotations": {"trainyard.dev/local": value}}
         run = command("run", "-", "-n", other, "--no-local", stdin=text(thief), expect=FAILED)
         assert "mine" not in run.out
+
+
+def test_top_shows_who_is_busy(yard, command, namespace):
+    busy = job("busy", "while :; do :; done")
+    command("run", "-", "-n", namespace, "--detach", stdin=text(busy))
+    def busy_row():
+        rows = command("top", "-n", namespace).rows
+        return rows[1] if len(rows) > 1 and int(rows[1][1].split("m")[0]) > 50 else None
+    row = eventually(busy_row, about="the busy pod is measured")
+    assert row[0].startswith("busy-") and row[2].endswith("Mi")
+    assert command("top", "nodes").rows[0] == ["NAME", "CPU", "CPU%", "MEMORY", "MEMORY%"]
+    command("delete", "job", "busy", "-n", namespace)
+    assert "No pods run" in command("top", "pods", "-n", namespace).err
