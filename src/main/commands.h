@@ -53,6 +53,7 @@ void add_why(Program& program);
 void add_wait(Program& program);
 void add_top(Program& program);
 void add_completion(Program& program);
+void add_keeper(Program& program);  // hidden
 
 // Shared by up, down and restart.
 // This machine as a node, as the command line says it.

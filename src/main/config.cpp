@@ -93,8 +93,14 @@ Result<Config> parse_config(const std::string& text, const std::string& file) {
         problem->path.insert(problem->path.begin(), key);
         return wrong(source, problem->path, problem->words);
       }
+    } else if (key == "network") {
+      const std::string name = value.is_string() ? std::string(value.get_string()) : "";
+      if (name != "island" && name != "shared")
+        return wrong(source, {key}, "must be island or shared");
+      config.shared_network = name == "shared";
     } else {
-      return wrong(source, {key}, "is no setting; known are address, images, logLevel and port");
+      return wrong(source, {key},
+                   "is no setting; known are address, images, logLevel, network and port");
     }
   }
   return config;

@@ -16,6 +16,7 @@ struct Config {
   std::optional<int> port;
   std::optional<LogLevel> log_level;
   ImageConfig images;
+  bool shared_network = false;  // network: shared
 };
 
 // <state>/config.yaml, else $XDG_CONFIG_HOME/trainyard/config.yaml, else none. Unknown keys are
