@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "main/state_folder.h"
+#include "node/images/image_config.h"
 
 namespace yard {
 
@@ -16,6 +17,7 @@ struct Config {
   std::optional<int> port;
   std::optional<LogLevel> log_level;
   std::optional<Duration> log_retention;  // logs.retention: of pods whose job is gone
+  ImageConfig images;
   bool shared_network = false;  // network: shared
 };
 

@@ -30,6 +30,7 @@
 #include "net/server.h"
 #include "node/agent.h"
 #include "node/log_archive.h"
+#include "node/images/resolve_image.h"
 #include "node/pod_logs.h"
 #include "node/real_pod_runtime.h"
 #include "node/shim_program.h"
@@ -192,6 +193,11 @@ int serve(StateFolder folder, const ServeOptions& given) {
   api.set_pod_streams(&pod_logs);
   NodeOptions node = options.node;
   if (!simulated) node.network_problem = network.problem();
+  node.images = config->images;
+  node.state_folder = state;
+  api.set_create_warnings([images = config->images](std::string_view encoded) {
+    return image_warnings(encoded, images);
+  });
   std::unique_ptr<Agent> agent;
   std::unique_ptr<Scheduler> scheduler;
   int exit_code = 0;

@@ -8,6 +8,7 @@
 #include "api/tree.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "node/images/local_images.h"
 #include "node/simulated/played_pods.h"
 
 namespace yard {
@@ -16,6 +17,15 @@ namespace {
 const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
 using std::chrono::seconds;
 constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
+
+std::string_view image_named(const Json& pod, std::string_view container) {
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Json& each : list_at(pod, {"spec", list})) {
+      if (text_at(each, {"name"}) == container) return text_at(each, {"image"});
+    }
+  }
+  return "";
+}
 
 // What a simulated node needs of a pod: neither volumes nor images.
 Result<PodLaunch> played_launch(const Json& tree) {
@@ -190,6 +200,10 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
   if (pod.pod_ip.empty()) {
     pod.pod_ip = pod_address(pod, tree, world.record);
   }
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Json& container : list_at(tree, {"spec", list}))
+      world.images.emplace(text_at(container, {"name"}), resolve(tree, container));
+  }
   world.pod = std::move(tree);
   world.now = loop_.now();
   world.pod_ip = pod.pod_ip;
@@ -267,6 +281,16 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
   return out;
 }
 
+ImageResolution Agent::resolve(const Json& pod, const Json& container) const {
+  const std::string_view id = text_at(pod, {"metadata", "annotations", kOfferAnnotation});
+  const auto offer =
+      id.empty() ? std::nullopt
+                 : read_offer(options_.state_folder, id, text_at(pod, {"metadata", "namespace"}));
+  return resolve_image({text_at(container, {"image"}), text_at(container, {"imagePullPolicy"}),
+                        offer ? &*offer : nullptr},
+                       options_.images);
+}
+
 void Agent::start_pod(Pod& pod, const Json& tree) {
   auto launch = options_.simulated > 0 ? played_launch(tree) : pod_launch(tree, launch_facts(pod));
   if (!launch) return note_problem(pod, tree, "", "FailedMount", launch.error().message);
@@ -296,7 +320,9 @@ void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& st
         made.launch.container = start.container;
         made.launch.run = start.run;
       } else {
-        made = container_launch(tree, container, start.run, launch_facts(pod));
+        LaunchFacts facts = launch_facts(pod);
+        facts.image = on_this_machine(resolve(tree, container));
+        made = container_launch(tree, container, start.run, facts);
       }
       if (made.refusal)
         return note_problem(pod, tree, start.container, made.refusal->reason,
@@ -325,6 +351,11 @@ void Agent::note_problem(Pod& pod, const Json& tree, const std::string& containe
   const int failures = std::min(pod.failures[container]++, 6);
   const Duration wait = std::min(kLongestRetry, kFirstRetry * (1 << failures));
   if (container.empty()) events_.record(tree, {EventNote::Type::Warning, reason, message});
+  if (reason == "ErrImagePull" && failures > 0) {
+    message = fmt::format("Back-off pulling image {}: ErrImagePull: {}",
+                          quoted(image_named(tree, container)), message);
+    reason = "ImagePullBackOff";
+  }
   pod.problems[container] = {std::move(reason), std::move(message), loop_.now() + wait};
   wait_until(pod, loop_.now() + wait);
   sync_later(pod.uid);

@@ -85,6 +85,7 @@ class Agent {
   void wait_until(Pod& pod, Time at);
   std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);
   LaunchFacts launch_facts(const Pod& pod) const;
+  ImageResolution resolve(const Json& pod, const Json& container) const;
 
   Client& client_;
   Loop& loop_;

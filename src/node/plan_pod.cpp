@@ -214,6 +214,12 @@ void look_again_at(PodPlan& plan, Time at) {
   if (!plan.look_again || at < *plan.look_again) plan.look_again = at;
 }
 
+const ImageResolution& PodWorld::image_of(const std::string& container) const {
+  static const ImageResolution kHost;
+  const auto found = images.find(container);
+  return found == images.end() ? kHost : found->second;
+}
+
 PodPlan plan_pod(const PodWorld& world) {
   PodPlan plan;
   const Json* status = find(world.pod, "status");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "json/json.h"
+#include "node/images/resolve_image.h"
 #include "node/pod_runtime.h"
 #include "node/probes.h"
 
@@ -57,6 +58,8 @@ struct PodWorld {
   std::map<std::string, RunMemory, std::less<>> memory;  // by container
   std::optional<Eviction> eviction;
   std::optional<Time> node_ends;  // since when the node is being shut down: nothing new starts
+  std::map<std::string, ImageResolution> images;  // container → what its image stands for here
+  const ImageResolution& image_of(const std::string& container) const;
 };
 
 struct PodEvent {

@@ -26,6 +26,28 @@ bool is_told(const Json* status, const StartProblem& problem) {
          text_at(*status, {"state", "waiting", "message"}) == problem.message;
 }
 
+// Kubelet tells of an image's trouble twice: what happened, and the state it led to.
+void add_problem_events(std::vector<PodEvent>& out, const StartProblem& problem,
+                        std::string_view image, const std::string& path) {
+  const std::string& reason = problem.reason;
+  if (reason == "ImagePullBackOff") {
+    out.push_back(
+        {"Normal", "BackOff", fmt::format("Back-off pulling image {}", quoted(image)), path});
+  } else if (reason == "ErrImagePull") {
+    out.push_back({"Warning", "Failed",
+                   fmt::format("Failed to pull image {}: {}", quoted(image), problem.message),
+                   path});
+  } else if (reason == "ErrImageNeverPull") {
+    out.push_back({"Warning", reason, problem.message, path});
+  } else if (reason == "InvalidImageName") {
+    out.push_back({"Warning", "InspectFailed", problem.message, path});
+  } else {
+    out.push_back({"Warning", "Failed", "Error: " + problem.message, path});
+    return;
+  }
+  out.push_back({"Warning", "Failed", "Error: " + reason, path});
+}
+
 }  // namespace
 
 std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, const Json& next) {
@@ -47,11 +69,7 @@ std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, 
     for (const ContainerRun* run : container.runs) {
       if (run->run <= told) continue;
       out.push_back(
-          {"Normal", "Pulled",
-           fmt::format(
-               "Container image {} is not unpacked: the host's own programs run in its place",
-               quoted(image)),
-           path});
+          {"Normal", "Pulled", pulled_message(image, world.image_of(container.name)), path});
       out.push_back({"Normal", "Created", "Created container: " + container.name, path});
       if (run->failure.empty()) {
         out.push_back({"Normal", "Started", "Started container " + container.name, path});
@@ -67,7 +85,7 @@ std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, 
     }
     if (const auto problem = world.problems.find(container.name);
         problem != world.problems.end() && !is_told(old, problem->second)) {
-      out.push_back({"Warning", "Failed", "Error: " + problem->second.message, path});
+      add_problem_events(out, problem->second, image, path);
     }
   }
   if (world.record != nullptr && !world.record->alive && !world.starting &&

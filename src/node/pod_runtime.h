@@ -37,10 +37,11 @@ struct LaunchVolume {
 
 // A volume that a container sees at `target`.
 struct LaunchMount {
-  std::string volume;
+  std::string volume;  // "": `host_path` instead, of an image's entry
   std::string target;
   std::string sub_path;  // below the volume, made where missing; never leads out of it
   bool read_only = false;
+  std::string host_path = {};
 };
 
 // What a pod's shim is told once.
@@ -64,6 +65,7 @@ struct ContainerLaunch {
   std::vector<std::string> argv;
   std::vector<std::string> env;  // NAME=value
   std::string working_folder;    // made where missing
+  std::string root_folder;       // of an image: read-only below a layer of the run; "": the host
   bool read_only_root = false;
   std::vector<LaunchMount> mounts;
   std::string message_path;       // terminationMessagePath; "": none

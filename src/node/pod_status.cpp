@@ -128,7 +128,7 @@ JsonObject container_status(const PodWorld& world, const PodView& view,
   out["ready"] = container.role == Role::Init ? container.has_succeeded() : container.ready;
   out["restartCount"] = container.runs.empty() ? 0 : container.newest()->run;
   out["image"] = image;
-  out["imageID"] = container.runs.empty() ? "" : "host://" + std::string(image);
+  out["imageID"] = container.runs.empty() ? "" : image_id(image, world.image_of(container.name));
   if (!container.runs.empty()) out["containerID"] = container_id(world, *container.newest());
   out["started"] = container.started;
   add_given(out, *container.spec);
