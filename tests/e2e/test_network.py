@@ -194,8 +194,11 @@ def test_two_pods_listen_on_one_port(kubectl):
 
 def keeper_of(yard):
     """The keeper's process of this state folder."""
-    found = [pid for pid in processes_naming(yard.state) if b"keeper" in open(f"/proc/{pid}/cmdline", "rb").read()]
-    return found[0] if found else None
+    for pid in processes_naming(yard.state):
+        with open(f"/proc/{pid}/cmdline", "rb") as stream:
+            if stream.read().split(b"\0")[1] == b"keeper":
+                return pid
+    return None
 
 
 def talkers(yard, kubectl):
