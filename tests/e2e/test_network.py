@@ -79,7 +79,7 @@ def test_peers_of_an_indexed_job_find_each_other_at_their_first_instruction(kube
                 out = socket.create_connection((f"ring-{1 - index}.ring", 29500), 5)
                 break
             except ConnectionRefusedError:
-                time.sleep(0.02)
+                time.sleep(0.02)  # its port is not open yet
         other, address = server.accept()
         out.sendall(str(index).encode())
         said = other.recv(10).decode()
@@ -220,7 +220,7 @@ def talkers(yard, kubectl):
                     print("ok", kept.getpeername()[0])
                 except (ConnectionRefusedError, socket.gaierror) as problem:
                     print("no", problem)
-                time.sleep(0.05)
+                time.sleep(0.05)  # the pod's own pace
             """)])
     for name in ("echo", "ask"):
         running(kubectl, name)
