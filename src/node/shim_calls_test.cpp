@@ -30,7 +30,7 @@ class ShimCallsTest : public ::testing::Test {
     std::filesystem::create_directories(state_ + "/run");
     const auto shim = install_shim(state_);
     check(shim.has_value(), "the shim can be installed");
-    runtime_ = std::make_unique<RealPodRuntime>(*loop_, state_, *shim);
+    runtime_ = std::make_unique<RealPodRuntime>(*loop_, state_, *shim, network_);
     runtime_->on_change([this](const std::string&) { look(); });
     thread_ = std::thread([this] { loop_->run(); });
     PodLaunch pod;
@@ -116,6 +116,7 @@ class ShimCallsTest : public ::testing::Test {
 
   std::string state_;
   std::unique_ptr<AsioLoop> loop_ = make_asio_loop();
+  SharedNetwork network_;
   std::unique_ptr<RealPodRuntime> runtime_;
   std::thread thread_;
   std::function<bool()> wanted_;
