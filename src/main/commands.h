@@ -55,6 +55,7 @@ struct NodeFlags {
   std::vector<std::string> capacity;  // cpu=6, memory=16Gi
   std::vector<std::string> labels;    // key=value
   int fake_gpus = 0;
+  std::vector<std::string> simulate;  // nodes=100, cpu=8, memory=64Gi, gpu=8
 };
 
 struct StartOptions {

@@ -31,6 +31,7 @@
 #include "node/pod_logs.h"
 #include "node/real_pod_runtime.h"
 #include "node/shim_program.h"
+#include "node/simulated/played_pods.h"
 #include "scheduler/scheduler.h"
 #include "store/sqlite_log.h"
 #include "store/store.h"
@@ -171,6 +172,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
   auto shim = install_shim(state);
   if (!shim) return fail(options, shim.error());
   RealPodRuntime runtime(*loop, state, *shim);
+  PlayedPodRuntime played(*loop);
   PodLogs pod_logs(client, *loop, runtime);
   api.set_pod_streams(&pod_logs);
   NodeOptions node = options.node;
@@ -188,7 +190,8 @@ int serve(StateFolder folder, const ServeOptions& given) {
       }
       controllers = std::make_unique<Controllers>(*loop, client, identity);
       scheduler = std::make_unique<Scheduler>(client, *loop);
-      agent = std::make_unique<Agent>(client, *loop, runtime, node, read_machine(state));
+      PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
+      agent = std::make_unique<Agent>(client, *loop, pods, node, read_machine(state));
       agent->start();
       api.set_ready(true);
       http->start();

@@ -44,7 +44,8 @@ class Agent {
     Time timer_due{};
   };
 
-  void register_node();
+  void drop_other_nodes();
+  void register_node(const std::string& name);
   void take_up_pods();
   void on_pod(const ObjectEvent& event);
   Pod& pod_of(std::string_view uid, std::string_view ns, std::string_view name);
