@@ -138,6 +138,27 @@ TEST_F(CommitChecksTest, APodNamesWhatAQuotaMeasures) {
             "limits.cpu=0, limited: limits.cpu=1");
 }
 
+TEST_F(CommitChecksTest, ALimitRangeBoundsClaims) {
+  ASSERT_EQ(create("limitranges",
+                   "{metadata: {name: l}, spec: {limits: [{type: PersistentVolumeClaim, min: "
+                   "{storage: 1Gi}, max: {storage: 2Gi}}]}}")
+                .status,
+            201);
+  const auto claim = [&](const std::string& size) {
+    return create("persistentvolumeclaims",
+                  "{metadata: {name: c}, spec: {accessModes: [ReadWriteOnce], resources: "
+                  "{requests: {storage: " +
+                      size + "}}}}");
+  };
+  EXPECT_EQ(said(claim("3Gi")),
+            "persistentvolumeclaims \"c\" is forbidden: maximum storage usage per "
+            "PersistentVolumeClaim is 2Gi, but request is 3Gi");
+  EXPECT_EQ(said(claim("5Mi")),
+            "persistentvolumeclaims \"c\" is forbidden: minimum storage usage per "
+            "PersistentVolumeClaim is 1Gi, but request is 5Mi");
+  EXPECT_EQ(claim("2Gi").status, 201);
+}
+
 TEST_F(CommitChecksTest, AQuotaHoldsAfterARestart) {
   ASSERT_EQ(quota("{hard: {configmaps: '1'}}").status, 201);
   ASSERT_EQ(create("configmaps", "{metadata: {name: a}}").status, 201);

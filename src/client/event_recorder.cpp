@@ -102,8 +102,7 @@ void EventRecorder::record(const Subject& subject, EventNote note) {
   } else {
     key += '\n' + note.message;
   }
-  if (source.series.size() >= kMostPerSource && !source.series.contains(key))
-    source.series.clear();
+  if (source.series.size() >= kMostPerSource && !source.series.contains(key)) source.series.clear();
   Series& series = source.series[key];
   ++series.count;
   if (!series.name.empty()) return count_up(subject, note, key, series);
