@@ -20,6 +20,7 @@
 #include "main/config.h"
 #include "main/serve.h"
 #include "node/end_pods.h"
+#include "node/network/island_network.h"
 
 namespace yard {
 namespace {
@@ -261,6 +262,7 @@ void add_down(Program& program) {
           ended > 0) {
         std::printf("ended %d pod%s\n", ended, ended == 1 ? "" : "s");
       }
+      end_keeper(folder->path());
       return kOk;
     };
   });

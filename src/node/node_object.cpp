@@ -5,6 +5,7 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -30,18 +31,21 @@ std::string os_release_name() {
   return "Linux";
 }
 
-JsonArray conditions(const Json& live, Time now) {
+JsonArray conditions(const NodeOptions& options, const Json& live, Time now) {
   struct Row {
     const char *type, *status, *reason, *message;
   };
-  constexpr Row kRows[] = {
+  std::vector<Row> rows{
       {"MemoryPressure", "False", "KubeletHasSufficientMemory",
        "kubelet has sufficient memory available"},
       {"DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
       {"PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
       {"Ready", "True", "KubeletReady", "the node agent takes pods"}};
+  if (!options.network_problem.empty())
+    rows.push_back(
+        {"NetworkDegraded", "True", "NotAllIsHere", options.network_problem.c_str()});
   JsonArray out;
-  for (const Row& row : kRows) {
+  for (const Row& row : rows) {
     std::string changed = rfc3339(now);
     for (const Json& old : list_at(live, {"status", "conditions"})) {
       if (text_at(old, {"type"}) == row.type && text_at(old, {"status"}) == row.status)
@@ -131,7 +135,7 @@ Json node_object(const NodeOptions& options, const std::string& name, const Mach
   } else {
     spec["taints"] = std::move(taints);
   }
-  JsonArray now_true = conditions(live, now);
+  JsonArray now_true = conditions(options, live, now);
   JsonObject& status = object_at(root, "status");
   status["capacity"] = capacity;
   status["allocatable"] = std::move(capacity);
