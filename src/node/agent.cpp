@@ -306,7 +306,11 @@ void Agent::start_pod(Pod& pod, const Json& tree) {
       found->second.problems.erase("");
       found->second.failures.erase("");
     } else if (const ObjectPtr object = client_.get(kPod, found->second.ns, found->second.name)) {
-      note_problem(found->second, object->tree(), "", "FailedMount", started.error().message);
+      // What the network lacks comes as ServiceUnavailable (node/network/pod_network.h).
+      const bool network = started.error().reason == Reason::ServiceUnavailable;
+      note_problem(found->second, object->tree(), "",
+                   network ? "FailedCreatePodSandBox" : "FailedMount",
+                   (network ? "Failed to create pod sandbox: " : "") + started.error().message);
     }
     sync(uid);
   });

@@ -334,7 +334,7 @@ void IslandNetwork::released(Ipv4 address) {
 void IslandNetwork::prepare_start(const std::string&, const std::string& address, Done done) {
   publish_names();
   const auto number = parse_ipv4(address);
-  if (!number) return done(error(Reason::InternalError, "the pod has no address"));
+  if (!number) return done(error(Reason::ServiceUnavailable, "all addresses of pods are in use"));
   if (const auto found = ready_.find(*number); found != ready_.end()) {
     const int fd = found->second;
     ready_.erase(found);
