@@ -63,13 +63,13 @@ void add_pod(std::vector<ContainerUsage>& out, const fs::path& folder) {
     const auto launch = parse_json(read_text(path, kMostLaunchFile).value_or(""));
     if (!launch) continue;
     ContainerUsage usage{folder.filename().string(), container};
-    std::string folder;
+    std::string last_group;
     for (const Json& group : list_at(launch->value, {"cgroups"})) {
-      folder = text_at(group, {"folder"});
-      add_group(usage, folder);
+      last_group = text_at(group, {"folder"});
+      add_group(usage, last_group);
     }
-    if (usage.cpu_nanoseconds == 0 && !folder.empty())
-      usage.cpu_nanoseconds = processor_time_of_members(folder);
+    if (usage.cpu_nanoseconds == 0 && !last_group.empty())
+      usage.cpu_nanoseconds = processor_time_of_members(last_group);
     out.push_back(std::move(usage));
   }
 }
