@@ -76,6 +76,6 @@ struct StartedServer {
 // Starts one in the background and waits until it answers.
 Result<StartedServer> spawn_server(const StateFolder& folder, const StartOptions& options);
 int start_server(const StateFolder& folder, const StartOptions& options);
-int stop_server(const StateFolder& folder);
+int stop_server(const StateFolder& folder, int signal);
 
 }  // namespace yard

@@ -64,6 +64,24 @@ Result<LogLevel> level_named(const ConfigText& config, const Json& value) {
   return wrong(config, {"logLevel"}, "must be debug, info, warning, error or off");
 }
 
+// logs: {retention: 24h}
+Result<void> read_logs(const ConfigText& source, const Json& value, Config& config) {
+  if (!value.is_object())
+    return wrong(source, {"logs"}, "must be a mapping, as {retention: 24h} is");
+  for (const auto& member : value.get_object()) {
+    const std::string key(member.key());
+    if (key != "retention")
+      return wrong(source, {"logs", key}, "is no setting; known is logs.retention");
+    const auto length = member.value().is_string()
+                            ? parse_go_duration(std::string_view(member.value().get_string()))
+                            : std::nullopt;
+    if (!length || *length < Duration{})
+      return wrong(source, {"logs", key}, "must be a length of time, as 24h or 30m is");
+    config.log_retention = *length;
+  }
+  return {};
+}
+
 Result<Config> parse_config(const std::string& text, const std::string& file) {
   auto parsed = parse_yaml(text, {}, DuplicateKeys::Refused);
   if (!parsed)
@@ -87,6 +105,8 @@ Result<Config> parse_config(const std::string& text, const std::string& file) {
       config.port = static_cast<int>(port);
     } else if (key == "logLevel") {
       config.log_level = TRY(level_named(source, value));
+    } else if (key == "logs") {
+      TRY(read_logs(source, value, config));
     } else if (key == "images") {
       const HomeOf home{variable("HOME"), variable("USER")};
       if (auto problem = read_image_config(value, home, config.images)) {
@@ -100,7 +120,7 @@ Result<Config> parse_config(const std::string& text, const std::string& file) {
       config.shared_network = name == "shared";
     } else {
       return wrong(source, {key},
-                   "is no setting; known are address, images, logLevel, network and port");
+                   "is no setting; known are address, images, logLevel, logs, network and port");
     }
   }
   return config;

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kMostSimulated = 10'000;
 constexpr int kStartTimeoutMs = 30'000;
-constexpr int kStopTimeoutMs = 15'000;
+constexpr int kStopTimeoutMs = 20'000;  // pods may take ten of them
 constexpr int kPodGraceMs = 10'000;
 
 // The child's side: a session of its own, output to the log, then our own binary as `serve`.
@@ -219,13 +219,13 @@ int start_server(const StateFolder& folder, const StartOptions& options) {
   return kOk;
 }
 
-int stop_server(const StateFolder& folder) {
+int stop_server(const StateFolder& folder, int signal) {
   const int pid = folder.running_pid();
   if (pid == 0) {
     std::printf("no control plane runs for %s\n", folder.path().c_str());
     return kOk;
   }
-  if (kill(pid, SIGTERM) != 0 && errno != ESRCH)
+  if (kill(pid, signal) != 0 && errno != ESRCH)
     return print_error(fmt::format("cannot stop pid {}: {}", pid, std::strerror(errno)));
   if (!wait_for_end(pid, kStopTimeoutMs)) {
     std::fprintf(stderr, "warning: pid %d did not end within %d s and is killed\n", pid,
@@ -263,13 +263,13 @@ void add_down(Program& program) {
     program.run = [&program, keep_pods]() -> int {
       auto folder = program.folder();
       if (!folder) return print_error(folder.error().message);
-      const int stopped = stop_server(*folder);
-      if (stopped != kOk || *keep_pods) return stopped;
-      // The server first: it would start again what it sees end.
-      if (const int ended = end_pods(folder->path(), std::chrono::milliseconds(kPodGraceMs));
-          ended > 0) {
-        std::printf("ended %d pod%s\n", ended, ended == 1 ? "" : "s");
-      }
+      if (*keep_pods) return stop_server(*folder, SIGTERM);
+      const int pods = count_pods(folder->path());
+      const int stopped = stop_server(*folder, kShutDownSignal);
+      if (stopped != kOk) return stopped;
+      // The server has ended them and says so in their status; without one we do.
+      end_pods(folder->path(), std::chrono::milliseconds(kPodGraceMs));
+      if (pods > 0) std::printf("ended %d pod%s\n", pods, pods == 1 ? "" : "s");
       end_keeper(folder->path());
       return kOk;
     };
@@ -288,7 +288,7 @@ void add_restart(Program& program) {
     program.run = [&program, options] {
       auto folder = program.folder();
       if (!folder) return print_error(folder.error().message);
-      const int stopped = stop_server(*folder);
+      const int stopped = stop_server(*folder, SIGTERM);
       return stopped == kOk ? start_server(*folder, *options) : stopped;
     };
   });

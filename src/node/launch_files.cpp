@@ -61,11 +61,8 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
 
 }  // namespace
 
-std::string log_folder_name(std::string_view ns, std::string_view name, std::string_view uid) {
-  return std::string(ns) + "_" + std::string(name) + "_" + std::string(uid);
-}
-
-std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders) {
+std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
+                            std::string_view boot_id) {
   JsonArray memory;
   memory.push_back(
       JsonObject{{"folder", folders.run + "/shm"}, {"bytes", launch.shared_memory_bytes}});
@@ -79,6 +76,7 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders) 
   }
   return to_text(JsonObject{{"version", 1},
                             {"uid", launch.uid},
+                            {"bootId", boot_id},
                             {"namespace", launch.ns},
                             {"pod", launch.name},
                             {"hostname", launch.hostname},

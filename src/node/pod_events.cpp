@@ -21,6 +21,11 @@ bool is_waiting_for(const Json* status, std::string_view reason) {
   return status != nullptr && text_at(*status, {"state", "waiting", "reason"}) == reason;
 }
 
+bool is_told(const Json* status, const StartProblem& problem) {
+  return is_waiting_for(status, problem.reason) &&
+         text_at(*status, {"state", "waiting", "message"}) == problem.message;
+}
+
 // Kubelet tells of an image's trouble twice: what happened, and the state it led to.
 void add_problem_events(std::vector<PodEvent>& out, const StartProblem& problem,
                         std::string_view image, const std::string& path) {
@@ -48,12 +53,12 @@ void add_problem_events(std::vector<PodEvent>& out, const StartProblem& problem,
 std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, const Json& next) {
   std::vector<PodEvent> out;
   const Json* stored = find(world.pod, "status");
-  const Json before = stored != nullptr ? *stored : Json(JsonObject());
+  static const Json kNone = JsonObject();
+  const Json& before = stored != nullptr ? *stored : kNone;
   for (const ContainerView& container : view.containers) {
     const bool app = container.role == ContainerView::Role::App;
     const char* list = app ? "containerStatuses" : "initContainerStatuses";
-    const std::string path =
-        fmt::format("spec.{}{{{}}}", app ? "containers" : "initContainers", container.name);
+    const std::string path = field_path(container);
     const Json* old = status_in(before, list, container.name);
     const Json* now = status_in(next, list, container.name);
     const std::string_view image = text_at(*container.spec, {"image"});
@@ -79,9 +84,15 @@ std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, 
                      path});
     }
     if (const auto problem = world.problems.find(container.name);
-        problem != world.problems.end() && !is_waiting_for(old, problem->second.reason)) {
+        problem != world.problems.end() && !is_told(old, problem->second)) {
       add_problem_events(out, problem->second, image, path);
     }
+  }
+  if (world.record != nullptr && !world.record->alive && !world.starting &&
+      !world.record->runs.empty() && !is_terminal(next) && !view.ending.active &&
+      condition_status(world.pod, "PodReadyToStartContainers") == "True") {
+    out.push_back(
+        {"Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", ""});
   }
   if (view.ending.reason == "DeadlineExceeded" && is_terminal(next))
     out.push_back({"Normal", "DeadlineExceeded", view.ending.message, ""});

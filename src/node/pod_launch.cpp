@@ -8,6 +8,7 @@
 #include "api/tree.h"
 #include "base/strings.h"
 #include "node/capabilities.h"
+#include "node/log_layout.h"
 #include "node/network/resolv_conf.h"
 #include "node/pod_volumes.h"
 
@@ -242,6 +243,7 @@ Result<PodLaunch> pod_launch(const Json& pod, const LaunchFacts& facts) {
   out.ns = text_at(pod, {"metadata", "namespace"});
   out.name = text_at(pod, {"metadata", "name"});
   out.hostname = pod_hostname(pod);
+  out.about = pod_about_text(pod);
   out.host_network = bool_at(pod, {"spec", "hostNetwork"});
   if (!out.host_network) {
     out.hosts = hosts_text(pod, facts);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,7 @@ struct PodLaunch {
   std::string hostname;
   std::vector<LaunchVolume> volumes;
   std::string hosts;                 // the text of /etc/hosts
+  std::string about;                 // kept beside its logs (node/log_layout.h)
   std::string resolv_conf;           // and of /etc/resolv.conf; "": the host's own
   std::string address;               // in the pods' network
   bool host_network = false;         // no network of its own
@@ -95,12 +97,16 @@ struct ContainerRun {
   bool is_running() const { return !exit; }
 };
 
+// What ended a pod together with its machine.
+enum class NodeEnd { None, Shutdown, Reboot };
+
 struct PodRecord {
   std::string uid, ns, name;
   std::string address;                // as its launch said
   bool alive = false;                 // its shim answers
   std::vector<ContainerRun> runs;     // in order of their starts
   std::vector<std::string> refusals;  // what the kernel refused of the sandbox
+  NodeEnd node_end = NodeEnd::None;
   const ContainerRun* newest_run(std::string_view container) const {
     const ContainerRun* newest = nullptr;
     for (const ContainerRun& run : runs) {
@@ -115,6 +121,13 @@ struct CommandOutcome {
   int code = 0;
   bool timed_out = false;
   std::string output;  // stdout and stderr as they came, the first 10 kB
+};
+
+// What a pod's files take of the disk.
+struct PodUsage {
+  std::map<std::string, uint64_t> volumes;  // emptyDirs on disk, by name
+  std::map<std::string, uint64_t>
+      containers;  // what each has written beside its volumes, and its logs
 };
 
 class PodRuntime {
@@ -143,10 +156,11 @@ class PodRuntime {
   // A TCP connection made in the pod's network; the caller owns the descriptor (non-blocking).
   virtual void dial(std::string_view uid, std::string host, int port, Duration timeout,
                     std::function<void(Result<int>)> done) = 0;
+  // Walks the pod's folders, so ask seldom.
+  virtual void measure(std::string_view uid, std::function<void(PodUsage)> done) = 0;
   virtual void stop(std::string_view uid) = 0;  // kills what runs; then the shim ends
   virtual void remove(
       std::string_view uid) = 0;  // forgets a pod whose shim has ended; its logs stay
-  virtual void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) = 0;
 };
 
 }  // namespace yard

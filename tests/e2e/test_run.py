@@ -185,4 +185,4 @@ def test_top_shows_who_is_busy(yard, command, namespace):
     assert row[0].startswith("busy-") and row[2].endswith("Mi")
     assert command("top", "nodes").rows[0] == ["NAME", "CPU", "CPU%", "MEMORY", "MEMORY%"]
     command("delete", "job", "busy", "-n", namespace)
-    assert "No pods run" in command("top", "pods", "-n", namespace).err
+    eventually(lambda: "No pods run" in command("top", "pods", "-n", namespace).err, about="the pod is gone")
