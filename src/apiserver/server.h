@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 
+#include "apiserver/access/access_keeper.h"
+#include "apiserver/access/tokens.h"
 #include "apiserver/cluster_facts.h"
 #include "apiserver/committer.h"
 #include "apiserver/discovery.h"
@@ -31,13 +33,6 @@ struct ApiServerOptions {
   WatchLimits watch;
 };
 
-// Who asks.
-struct User {
-  std::string name;
-  std::vector<std::string> groups;
-  bool is_admin() const;
-};
-
 class ApiServer {
  public:
   ApiServer(Loop& loop, Store& store, uint64_t seed, ApiServerOptions options = {});
@@ -59,11 +54,17 @@ class ApiServer {
   void set_ready(bool ready) { ready_ = ready; }
   // Who answers for the pods of this machine; null: nobody. Before the first request.
   void set_pod_streams(PodStreams* streams) { pod_streams_ = streams; }
+  // Who makes and reads ServiceAccount tokens; null: there are none. Before the first request.
+  void set_tokens(std::shared_ptr<const Tokens> tokens) { tokens_ = std::move(tokens); }
 
  private:
   class Exchange;
   using ExchangePtr = std::shared_ptr<Exchange>;
+  void authenticate(const ExchangePtr& exchange);
+  void authenticate_token(const ExchangePtr& exchange, std::string token);
+  void admit(const ExchangePtr& exchange, User user);
   void route(const ExchangePtr& exchange);
+  void answer_path(const ExchangePtr& exchange);
   bool answer_public(const ExchangePtr& exchange);
   void answer_metrics(const ExchangePtr& exchange);
   void resource_request(const ExchangePtr& exchange, ResourcePath path);
@@ -72,6 +73,10 @@ class ApiServer {
   void read_many(const ExchangePtr& exchange, bool watch);
   void write(const ExchangePtr& exchange);
   void delete_many(const ExchangePtr& exchange);
+  void create_token(const ExchangePtr& exchange);
+  void review(const ExchangePtr& exchange);
+  void review_token(const ExchangePtr& exchange, Json review);
+  void answer_review(const ExchangePtr& exchange, const Json& review);
   void run_write(const ExchangePtr& exchange, WriteJob job, Rendering rendering);
   void answer_scale(const ExchangePtr& exchange, const Json& object, Rendering rendering,
                     int status);
@@ -82,6 +87,7 @@ class ApiServer {
   Store& store_;
   ApiServerOptions options_;
   ClusterFactsKeeper facts_;
+  AccessKeeper access_;
   Committer committer_;
   RevisionWaiter waiter_;
   WatchHub hub_;
@@ -89,6 +95,7 @@ class ApiServer {
   std::vector<std::function<std::string()>> metric_sources_;
   std::atomic<bool> ready_{false};
   PodStreams* pod_streams_ = nullptr;
+  std::shared_ptr<const Tokens> tokens_;
   std::vector<KindPtr> custom_kinds_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Discovery> discovery_;
