@@ -8,6 +8,7 @@
 #include "api/tree.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "node/pod_volumes.h"
 
 namespace yard {
 namespace {
@@ -20,14 +21,15 @@ constexpr uint32_t kAddresses = 1 << 22;  // 127.64.0.0/10
 }  // namespace
 
 Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options,
-             MachineFacts machine)
+             MachineFacts machine, TokenSource* tokens)
     : client_(client),
       loop_(loop),
       runtime_(runtime),
       options_(std::move(options)),
       machine_(std::move(machine)),
       events_(client, loop, "kubelet",
-              options_.name.empty() ? lower(machine_.hostname) : options_.name) {
+              options_.name.empty() ? lower(machine_.hostname) : options_.name),
+      tokens_(tokens, loop, [this](const std::string& uid) { renew_tokens(uid); }) {
   if (options_.name.empty()) options_.name = lower(machine_.hostname);
 }
 
@@ -83,9 +85,13 @@ void Agent::take_up_pods() {
   for (const ObjectPtr& object : client_.list(kPod))
     on_pod({ObjectEvent::Type::Added, kPod, object, nullptr});
   for (const std::string& uid : runtime_.pods()) {
-    if (pods_.contains(uid)) continue;
-    // Its object is gone, or was made anew: what runs of it is ended.
     const PodRecord* record = runtime_.find(uid);
+    if (pods_.contains(uid)) {
+      const ObjectPtr object = client_.get(kPod, record->ns, record->name);
+      if (record->alive && object != nullptr && object->uid() == uid) tokens_.adopt(object->tree());
+      continue;
+    }
+    // Its object is gone, or was made anew: what runs of it is ended.
     pod_of(uid, record->ns, record->name).gone = true;
     sync_later(uid);
   }
@@ -218,6 +224,9 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
     const ObjectPtr object = client_.get({"v1", std::string(kind)}, ns, name);
     return object == nullptr ? Json() : object->tree();
   };
+  out.env.token = [this, uid = pod.uid](std::string_view audience, int64_t seconds) {
+    return tokens_.token(uid, audience, seconds);
+  };
   out.api_host = options_.api_host;
   out.api_port = options_.api_port;
   out.memory_bytes = machine_.memory_bytes;
@@ -225,9 +234,37 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
 }
 
 void Agent::start_pod(Pod& pod, const Json& tree) {
-  auto launch = pod_launch(tree, launch_facts(pod));
-  if (!launch) return note_problem(pod, tree, "", "FailedMount", launch.error().message);
   pod.starting = true;
+  tokens_.prepare(tree, [this, uid = pod.uid, tree](const Result<void>& ready) {
+    const auto found = pods_.find(uid);
+    if (found == pods_.end()) return;
+    if (ready) return launch_pod(found->second, tree);
+    found->second.starting = false;
+    note_problem(found->second, tree, "", "FailedMount",
+                 "MountVolume.SetUp failed: failed to fetch token: " + ready.error().message);
+  });
+}
+
+// The mounted files change; containers run on.
+void Agent::renew_tokens(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return;
+  const ObjectPtr object = client_.get(kPod, found->second.ns, found->second.name);
+  if (object == nullptr || object->uid() != uid) return;
+  auto volumes = token_volumes(object->tree(), launch_facts(found->second).env);
+  if (!volumes)
+    return log_warning("the tokens of pod {}/{} were not renewed: {}", found->second.ns,
+                       found->second.name, volumes.error().message);
+  for (LaunchVolume& volume : *volumes)
+    runtime_.replace_files(uid, std::move(volume));
+}
+
+void Agent::launch_pod(Pod& pod, const Json& tree) {
+  auto launch = pod_launch(tree, launch_facts(pod));
+  if (!launch) {
+    pod.starting = false;
+    return note_problem(pod, tree, "", "FailedMount", launch.error().message);
+  }
   runtime_.start_pod(std::move(*launch), [this, uid = pod.uid,
                                           alive = alive_](const Result<void>& started) {
     if (!*alive) return;
@@ -341,6 +378,7 @@ void Agent::end_gone_pod(Pod& pod) {
   runtime_.remove(pod.uid);
   runtime_.remove_logs(pod.ns, pod.name, pod.uid);
   addresses_.erase(pod.pod_ip);
+  tokens_.forget(pod.uid);
   loop_.cancel(pod.timer);
   pods_.erase(pod.uid);
 }

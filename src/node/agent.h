@@ -14,12 +14,15 @@
 #include "node/plan_pod.h"
 #include "node/pod_launch.h"
 #include "node/pod_runtime.h"
+#include "node/pod_tokens.h"
 
 namespace yard {
 
 class Agent {
  public:
-  Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options, MachineFacts machine);
+  // `tokens` may be null: then the tokens that pods mount are empty.
+  Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options, MachineFacts machine,
+        TokenSource* tokens = nullptr);
   ~Agent();
 
   // Registers the node, takes up the pods of an earlier server, then follows the API.
@@ -53,6 +56,8 @@ class Agent {
   PodWorld observe(Pod& pod, Json tree);
   void act(Pod& pod, PodWorld& world, PodPlan plan);
   void start_pod(Pod& pod, const Json& tree);
+  void launch_pod(Pod& pod, const Json& tree);
+  void renew_tokens(const std::string& uid);
   void start_container(Pod& pod, const Json& tree, const PodPlan::Start& start);
   void note_problem(Pod& pod, const Json& tree, const std::string& container, std::string reason,
                     std::string message);
@@ -69,6 +74,7 @@ class Agent {
   NodeOptions options_;
   MachineFacts machine_;
   PodEventRecorder events_;
+  PodTokens tokens_;
   std::map<std::string, Pod, std::less<>> pods_;
   std::set<std::string> addresses_;
   uint32_t next_address_ = 0;

@@ -91,8 +91,19 @@ Result<std::string> sub_path_of(const Json& mount, const Environment& environmen
   return path;
 }
 
-std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& container,
-                                        const Environment& environment) {
+// Volumes made of objects are never written by a container (as upstream): what is renewed there
+// must be ours alone.
+bool is_made_of_objects(const Json& pod, std::string_view volume) {
+  for (const Json& spec : list_at(pod, {"spec", "volumes"})) {
+    if (text_at(spec, {"name"}) != volume) continue;
+    return find(spec, "configMap") != nullptr || find(spec, "secret") != nullptr ||
+           find(spec, "downwardAPI") != nullptr || find(spec, "projected") != nullptr;
+  }
+  return false;
+}
+
+std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& pod,
+                                        const Json& container, const Environment& environment) {
   for (const Json& mount : list_at(container, {"volumeMounts"})) {
     auto sub_path = sub_path_of(mount, environment);
     if (!sub_path) return LaunchRefusal{"CreateContainerConfigError", sub_path.error().message};
@@ -100,8 +111,9 @@ std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& con
     while (target.size() > 1 && target.ends_with('/'))
       target.pop_back();
     if (!target.starts_with('/')) target.insert(0, "/");
-    launch.mounts.push_back({std::string(text_at(mount, {"name"})), std::move(target),
-                             std::move(*sub_path), bool_at(mount, {"readOnly"})});
+    launch.mounts.push_back(
+        {std::string(text_at(mount, {"name"})), std::move(target), std::move(*sub_path),
+         bool_at(mount, {"readOnly"}) || is_made_of_objects(pod, text_at(mount, {"name"}))});
   }
   return std::nullopt;
 }
@@ -185,7 +197,7 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
     return out;
   }
   if ((out.refusal = set_command(launch, container, *environment))) return out;
-  if ((out.refusal = add_mounts(launch, container, *environment))) return out;
+  if ((out.refusal = add_mounts(launch, pod, container, *environment))) return out;
   for (const auto& [name, value] : *environment)
     launch.env.push_back(name + "=" + value);
   launch.working_folder = text_at(container, {"workingDir"});

@@ -136,6 +136,8 @@ class PodRuntime {
   // A TCP connection made in the pod's network; the caller owns the descriptor (non-blocking).
   virtual void dial(std::string_view uid, std::string host, int port, Duration timeout,
                     std::function<void(Result<int>)> done) = 0;
+  // New content of a volume of files, seen by programs in one step.
+  virtual void replace_files(std::string_view uid, LaunchVolume volume) = 0;
   virtual void stop(std::string_view uid) = 0;  // kills what runs; then the shim ends
   virtual void remove(
       std::string_view uid) = 0;  // forgets a pod whose shim has ended; its logs stay

@@ -31,6 +31,7 @@ class RealPodRuntime : public PodRuntime {
                    Duration timeout, std::function<void(Result<CommandOutcome>)> done) override;
   void dial(std::string_view uid, std::string host, int port, Duration timeout,
             std::function<void(Result<int>)> done) override;
+  void replace_files(std::string_view uid, LaunchVolume volume) override;
   void stop(std::string_view uid) override;
   void remove(std::string_view uid) override;
   void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) override;

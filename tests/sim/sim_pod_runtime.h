@@ -69,6 +69,9 @@ class SimPodRuntime : public PodRuntime {
             std::function<void(Result<int>)> done) override {
     loop_.post([this, port, done = std::move(done)] { done(play_dial(port)); });
   }
+  void replace_files(std::string_view uid, LaunchVolume volume) override {
+    replaced[std::string(uid)].push_back(std::move(volume));
+  }
   void stop(std::string_view uid) override {
     const auto found = records.find(uid);
     if (found == records.end()) return;
@@ -102,6 +105,7 @@ class SimPodRuntime : public PodRuntime {
   }
 
   std::map<std::string, PodRecord, std::less<>> records;
+  std::map<std::string, std::vector<LaunchVolume>> replaced;  // by uid, in order
   std::map<std::string, PodLaunch> pod_launches;
   std::vector<ContainerLaunch> launches;
   std::vector<std::string> signals;  // "container number"
