@@ -11,9 +11,12 @@
 
 #include "apiserver/custom_resources.h"
 #include "apiserver/direct_client.h"
+#include "apiserver/direct_tokens.h"
 #include "apiserver/server.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "controllers/access/role_aggregation.h"
+#include "controllers/access/token_secrets.h"
 #include "controllers/batch/cron_controller.h"
 #include "controllers/batch/job_controller.h"
 #include "controllers/batch/pod_gc.h"
@@ -86,8 +89,17 @@ std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Sta
 
 // Everything that acts on its own. They begin once the first objects are there.
 struct Controllers {
-  Controllers(Loop& loop, Client& client, const ClusterIdentity& identity)
+  Controllers(Loop& loop, Client& client, const ClusterIdentity& identity,
+              const DirectTokens& tokens)
       : contents(client, identity),
+        role_aggregation(loop, client),
+        token_secrets(
+            loop, client,
+            [&tokens](const SecretTokenWanted& wanted) {
+              return tokens.secret_token(wanted.ns, wanted.account, wanted.account_uid,
+                                         wanted.secret);
+            },
+            identity.ca_pem),
         garbage_collector(loop, client),
         namespaces(loop, client),
         event_expiry(loop, client),
@@ -97,6 +109,8 @@ struct Controllers {
         ttl(loop, client),
         pod_gc(loop, client) {}
   NamespaceContents contents;
+  RoleAggregation role_aggregation;
+  TokenSecrets token_secrets;
   GarbageCollector garbage_collector;
   NamespaceTermination namespaces;
   EventExpiry event_expiry;
@@ -162,6 +176,11 @@ int serve(StateFolder folder, const ServeOptions& given) {
     if (auto written = folder.write(name, content); !written) return fail(options, written.error());
   }
 
+  auto key = signing_key(folder);
+  if (!key) return fail(options, key.error());
+  const auto tokens = std::make_shared<const Tokens>(std::move(*key));
+  api.set_tokens(tokens);
+  DirectTokens token_source(*loop, store, tokens, seed ^ 0x70cea);
   DirectClient client(
       store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
@@ -186,9 +205,10 @@ int serve(StateFolder folder, const ServeOptions& given) {
         loop->stop();
         return;
       }
-      controllers = std::make_unique<Controllers>(*loop, client, identity);
+      controllers = std::make_unique<Controllers>(*loop, client, identity, token_source);
       scheduler = std::make_unique<Scheduler>(client, *loop);
-      agent = std::make_unique<Agent>(client, *loop, runtime, node, read_machine(state));
+      agent =
+          std::make_unique<Agent>(client, *loop, runtime, node, read_machine(state), &token_source);
       agent->start();
       api.set_ready(true);
       http->start();
