@@ -49,6 +49,7 @@ void add_describe(Program& program);
 void add_apply(Program& program);
 void add_delete(Program& program);
 void add_completion(Program& program);
+void add_keeper(Program& program);  // hidden
 
 // Shared by up, down and restart.
 // This machine as a node, as the command line says it.
@@ -56,6 +57,7 @@ struct NodeFlags {
   std::vector<std::string> capacity;  // cpu=6, memory=16Gi
   std::vector<std::string> labels;    // key=value
   int fake_gpus = 0;
+  std::vector<std::string> simulate;  // nodes=100, cpu=8, memory=64Gi, gpu=8
 };
 
 struct StartOptions {

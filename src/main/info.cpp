@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "api/tree.h"
 #include "base/strings.h"
 #include "main/connect.h"
 
@@ -57,6 +58,20 @@ std::string server_url(const StateFolder& folder) {
   return kubeconfig.substr(start, kubeconfig.find('\n', start) - start);
 }
 
+// What the server says on its node that pods have to do without.
+void add_degradations(InfoFacts& facts, const StateFolder& folder) {
+  const auto answer = connect_to(folder)->call("GET", "/api/v1/nodes", {}, "");
+  const auto nodes = parse_json(answer && answer->status == 200 ? answer->body : "");
+  if (!nodes) return;
+  for (const Json& node : list_at(nodes->value, {"items"})) {
+    for (const Json& condition : list_at(node, {"status", "conditions"})) {
+      if (text_at(condition, {"type"}) == "NetworkDegraded" &&
+          text_at(condition, {"status"}) == "True")
+        facts.degradations.emplace_back(text_at(condition, {"message"}));
+    }
+  }
+}
+
 int show_info(const StateFolder& folder) {
   const Terminal terminal = standard_terminal();
   InfoFacts facts;
@@ -73,6 +88,7 @@ int show_info(const StateFolder& folder) {
     if (metrics && metrics->status == 200) {
       facts.metrics = metrics->body;
       code = kOk;
+      add_degradations(facts, folder);
     } else {
       facts.degradations.push_back(metrics ? fmt::format("/metrics answers {}", metrics->status)
                                            : metrics.error().message);

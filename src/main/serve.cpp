@@ -28,12 +28,14 @@
 #include "controllers/lifecycle/namespaces.h"
 #include "main/config.h"
 #include "main/credentials.h"
+#include "main/pod_network.h"
 #include "net/loop.h"
 #include "net/server.h"
 #include "node/agent.h"
 #include "node/pod_logs.h"
 #include "node/real_pod_runtime.h"
 #include "node/shim_program.h"
+#include "node/simulated/played_pods.h"
 #include "scheduler/scheduler.h"
 #include "store/sqlite_log.h"
 #include "store/store.h"
@@ -157,10 +159,19 @@ int serve(StateFolder folder, const ServeOptions& given) {
       make_http_server([&api](HttpRequest request, std::shared_ptr<Responder> responder) {
         api.handle(std::move(request), std::move(responder));
       });
-  auto port = listen(*http, folder, options,
-                     TlsFiles{credentials->server.certificate_pem, credentials->server.key_pem,
-                              credentials->ca.certificate_pem});
+  const TlsFiles tls{credentials->server.certificate_pem, credentials->server.key_pem,
+                     credentials->ca.certificate_pem};
+  auto port = listen(*http, folder, options, tls);
   if (!port) return fail(options, port.error());
+  const std::string state = std::filesystem::absolute(folder.path()).lexically_normal().string();
+  const bool simulated = options.node.simulated > 0;  // then nothing runs
+  PodNetworkWiring network =
+      open_pod_network(*loop, state, config->shared_network || simulated);
+  if (const int listener = network.island ? network.island->take_api_listener() : -1;
+      listener >= 0) {
+    if (auto inside = http->listen_tls_on(listener, tls); !inside)
+      return fail(options, inside.error());
+  }
   if (auto socket = http->listen_unix(folder.socket()); !socket)
     return fail(options, socket.error());
   const bool everywhere = options.address == "0.0.0.0" || options.address == "::";
@@ -186,14 +197,15 @@ int serve(StateFolder folder, const ServeOptions& given) {
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
   CustomResources custom_resources(*loop, store, api);
   std::unique_ptr<Controllers> controllers;
-  const std::string state = std::filesystem::absolute(folder.path()).lexically_normal().string();
   auto shim = install_shim(state);
   if (!shim) return fail(options, shim.error());
-  RealPodRuntime runtime(*loop, state, *shim);
+  network.network().set_host_api(host, *port);
+  RealPodRuntime runtime(*loop, state, *shim, network.network());
+  PlayedPodRuntime played(*loop);
   PodLogs pod_logs(client, *loop, runtime);
   api.set_pod_streams(&pod_logs);
   NodeOptions node = options.node;
-  node.api_port = *port;
+  if (!simulated) node.network_problem = network.problem();
   std::unique_ptr<Agent> agent;
   std::unique_ptr<Scheduler> scheduler;
   int exit_code = 0;
@@ -207,8 +219,14 @@ int serve(StateFolder folder, const ServeOptions& given) {
       }
       controllers = std::make_unique<Controllers>(*loop, client, identity, token_source);
       scheduler = std::make_unique<Scheduler>(client, *loop);
-      agent =
-          std::make_unique<Agent>(client, *loop, runtime, node, read_machine(state), &token_source);
+      PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
+      agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node,
+                                      read_machine(state), simulated ? nullptr : &token_source);
+      if (!simulated) {
+        start_names(network, client, *loop, [&agent](std::string problem) {
+          if (agent) agent->set_network_problem(std::move(problem));
+        });
+      }
       agent->start();
       api.set_ready(true);
       http->start();
@@ -221,6 +239,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
 
   api.shut_down();
   http->stop();
+  network.names.reset();
   agent.reset();  // pods run on
   scheduler.reset();
   controllers.reset();

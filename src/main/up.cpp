@@ -20,10 +20,12 @@
 #include "main/config.h"
 #include "main/serve.h"
 #include "node/end_pods.h"
+#include "node/network/island_network.h"
 
 namespace yard {
 namespace {
 
+constexpr int kMostSimulated = 10'000;
 constexpr int kStartTimeoutMs = 30'000;
 constexpr int kStopTimeoutMs = 15'000;
 constexpr int kPodGraceMs = 10'000;
@@ -52,6 +54,8 @@ constexpr int kPodGraceMs = 10'000;
     arguments.insert(arguments.end(), {"--node-label", entry.c_str()});
   const std::string gpus = std::to_string(options.node.fake_gpus);
   if (options.node.fake_gpus > 0) arguments.insert(arguments.end(), {"--fake-gpus", gpus.c_str()});
+  for (const std::string& entry : options.node.simulate)
+    arguments.insert(arguments.end(), {"--simulate", entry.c_str()});
   arguments.push_back(nullptr);
   execv("/proc/self/exe", const_cast<char**>(arguments.data()));
   _exit(127);
@@ -105,6 +109,35 @@ void add_node_flags(CLI::App* command, NodeFlags& flags) {
   command
       ->add_option("--fake-gpus", flags.fake_gpus, "nvidia.com/gpu without any device, for tests")
       ->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--simulate", flags.simulate,
+                   "nodes whose pods are played, not run, in place of this machine: "
+                   "nodes=100,cpu=8,memory=64Gi,gpu=8")
+      ->delimiter(',');
+}
+
+// --simulate: so many nodes, and what each has.
+Result<void> add_simulated(const std::vector<std::string>& entries, NodeOptions& out) {
+  if (entries.empty()) return {};
+  out.simulated = 1;
+  for (const std::string& entry : entries) {
+    const size_t equals = entry.find('=');
+    const std::string key = entry.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : entry.substr(equals + 1);
+    const auto number = parse_int64(value);
+    if (key == "nodes" && number && *number > 0 && *number <= kMostSimulated) {
+      out.simulated = static_cast<int>(*number);
+    } else if (const auto amount = Quantity::parse(value);
+               key != "nodes" && !key.empty() && amount && !amount->is_negative()) {
+      out.capacity[key == "gpu" ? "nvidia.com/gpu" : key] = amount->canonical();
+    } else {
+      return error(Reason::BadRequest,
+                   fmt::format("--simulate {} is not of the form nodes=100 (at most {}), cpu=8, "
+                               "memory=64Gi or gpu=8",
+                               entry, kMostSimulated));
+    }
+  }
+  return {};
 }
 
 // The flags as the agent takes them.
@@ -129,6 +162,7 @@ Result<NodeOptions> node_options(const NodeFlags& flags) {
     out.labels[entry.substr(0, equals)] = entry.substr(equals + 1);
   }
   out.fake_gpus = flags.fake_gpus;
+  TRY(add_simulated(flags.simulate, out));
   return out;
 }
 
@@ -228,6 +262,7 @@ void add_down(Program& program) {
           ended > 0) {
         std::printf("ended %d pod%s\n", ended, ended == 1 ? "" : "s");
       }
+      end_keeper(folder->path());
       return kOk;
     };
   });

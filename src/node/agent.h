@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "client/client.h"
 #include "client/event_recorder.h"
+#include "node/network/pod_network.h"
 #include "node/node_object.h"
 #include "node/plan_pod.h"
 #include "node/pod_launch.h"
@@ -21,14 +22,16 @@ namespace yard {
 class Agent {
  public:
   // `tokens` may be null: then the tokens that pods mount are empty.
-  Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options, MachineFacts machine,
-        TokenSource* tokens = nullptr);
+  Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& network, NodeOptions options,
+        MachineFacts machine, TokenSource* tokens = nullptr);
   ~Agent();
 
   // Registers the node, takes up the pods of an earlier server, then follows the API.
   void start();
   // The pods of this node as they are known here, for whoever reads their logs.
   const PodRuntime& runtime() const { return runtime_; }
+  // Says on the node what its pods miss of the network.
+  void set_network_problem(std::string problem);
 
  private:
   // What the agent remembers of one pod between two looks.
@@ -47,7 +50,8 @@ class Agent {
     Time timer_due{};
   };
 
-  void register_node();
+  void drop_other_nodes();
+  void register_node(const std::string& name);
   void take_up_pods();
   void on_pod(const ObjectEvent& event);
   Pod& pod_of(std::string_view uid, std::string_view ns, std::string_view name);
@@ -62,22 +66,21 @@ class Agent {
   void note_problem(Pod& pod, const Json& tree, const std::string& container, std::string reason,
                     std::string message);
   void end_gone_pod(Pod& pod);
-  void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventText> announced);
+  void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventNote> announced);
   void delete_object(Pod& pod);
   void wait_until(Pod& pod, Time at);
-  std::string free_address();
+  std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);
   LaunchFacts launch_facts(const Pod& pod) const;
 
   Client& client_;
   Loop& loop_;
   PodRuntime& runtime_;
+  PodNetwork& network_;
   NodeOptions options_;
   MachineFacts machine_;
-  PodEventRecorder events_;
+  EventRecorder events_;
   PodTokens tokens_;
   std::map<std::string, Pod, std::less<>> pods_;
-  std::set<std::string> addresses_;
-  uint32_t next_address_ = 0;
   Client::Subscription subscription_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

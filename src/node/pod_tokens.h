@@ -27,6 +27,9 @@ class PodTokens {
   PodTokens(const PodTokens&) = delete;
   PodTokens& operator=(const PodTokens&) = delete;
 
+  bool has_tokens_for(const Json& pod) const {
+    return source_ != nullptr && !wanted_tokens(pod).empty();
+  }
   // Calls `done` when the pod's tokens are there: at once when it mounts none.
   void prepare(const Json& pod, std::function<void(Result<void>)> done);
   // A pod of an earlier server: its tokens are renewed now, since nobody knows how old they are.
