@@ -93,11 +93,15 @@ Result<std::string> sub_path_of(const Json& mount, const Environment& environmen
   return path;
 }
 
-// A claim may be read-only for the whole pod, whatever its containers say.
+// Volumes made of objects are never written by a container (as upstream): what is renewed there
+// must be ours alone. A claim may be read-only for the whole pod, whatever its containers say.
 bool is_read_only_volume(const Json& pod, std::string_view name) {
-  for (const Json& volume : list_at(pod, {"spec", "volumes"}))
-    if (text_at(volume, {"name"}) == name)
-      return bool_at(volume, {"persistentVolumeClaim", "readOnly"});
+  for (const Json& volume : list_at(pod, {"spec", "volumes"})) {
+    if (text_at(volume, {"name"}) != name) continue;
+    return find(volume, "configMap") != nullptr || find(volume, "secret") != nullptr ||
+           find(volume, "downwardAPI") != nullptr || find(volume, "projected") != nullptr ||
+           bool_at(volume, {"persistentVolumeClaim", "readOnly"});
+  }
   return false;
 }
 
@@ -110,10 +114,9 @@ std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& pod
     while (target.size() > 1 && target.ends_with('/'))
       target.pop_back();
     if (!target.starts_with('/')) target.insert(0, "/");
-    launch.mounts.push_back({std::string(text_at(mount, {"name"})), std::move(target),
-                             std::move(*sub_path),
-                             bool_at(mount, {"readOnly"}) ||
-                                 is_read_only_volume(pod, text_at(mount, {"name"}))});
+    launch.mounts.push_back(
+        {std::string(text_at(mount, {"name"})), std::move(target), std::move(*sub_path),
+         bool_at(mount, {"readOnly"}) || is_read_only_volume(pod, text_at(mount, {"name"}))});
   }
   return std::nullopt;
 }

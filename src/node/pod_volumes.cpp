@@ -5,9 +5,12 @@
 #include "api/meta/quantity.h"
 #include "api/tree.h"
 #include "base/strings.h"
+#include "node/pod_tokens.h"
 
 namespace yard {
 namespace {
+
+constexpr int64_t kTokenSeconds = 3600;  // where a projection says nothing
 
 int mode_of(const Json& source, const Json& item, int otherwise) {
   const int64_t all = int_at(source, {"defaultMode"}, otherwise);
@@ -79,9 +82,14 @@ Result<void> add_projected_files(LaunchVolume& volume, const Json& pod, const Js
       TRY(add_object_files(volume, "Secret", text_at(*secret, {"name"}), *secret, mode, facts));
     if (const Json* downward = find(each, "downwardAPI"))
       TRY(add_downward_files(volume, pod, *downward, mode, facts));
-    // No tokens are issued yet: the file is there, and empty.
-    if (const Json* token = find(each, "serviceAccountToken"))
-      volume.files.push_back({std::string(text_at(*token, {"path"})), "", mode});
+    if (const Json* token = find(each, "serviceAccountToken")) {
+      volume.files.push_back(
+          {std::string(text_at(*token, {"path"})),
+           facts.token ? facts.token(text_at(*token, {"audience"}),
+                                     int_at(*token, {"expirationSeconds"}, kTokenSeconds))
+                       : std::string(),
+           mode});
+    }
   }
   return {};
 }
@@ -175,6 +183,16 @@ Result<std::vector<LaunchVolume>> pod_volumes(const Json& pod, const PodFactsFor
                                quoted(text_at(spec, {"name"})), volume.error().message));
     }
     out.push_back(std::move(*volume));
+  }
+  return out;
+}
+
+Result<std::vector<LaunchVolume>> token_volumes(const Json& pod, const PodFactsForEnv& facts) {
+  std::vector<LaunchVolume> out;
+  for (const Json& spec : list_at(pod, {"spec", "volumes"})) {
+    if (!mounts_token(spec)) continue;
+    LaunchVolume volume = TRY(volume_of(pod, spec, facts));
+    out.push_back(std::move(volume));
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/log.h"
+#include "controllers/access/default_roles.h"
 #include "controllers/storage/plan_storage.h"
 
 namespace yard {
@@ -71,6 +72,21 @@ ClientWrite default_storage_class() {
   return create(kStorageClass, "", std::move(object));
 }
 
+// Default roles and bindings: made, or given what an older version did not have.
+void add_default_access(const Client& client, std::vector<ClientWrite>& writes) {
+  for (Json& wanted : default_access_objects()) {
+    const Resource resource{std::string(text_at(wanted, {"apiVersion"})),
+                            std::string(text_at(wanted, {"kind"}))};
+    const std::string name(text_at(wanted, {"metadata", "name"}));
+    const ObjectPtr live = client.get(resource, "", name);
+    if (live == nullptr) {
+      writes.push_back(create(resource, "", std::move(wanted)));
+    } else if (Json next = reconciled_access_object(wanted, live->tree()); !next.is_null()) {
+      writes.push_back({ClientWrite::Verb::Update, resource, "", name, std::move(next)});
+    }
+  }
+}
+
 // Runs writes one batch after another: what lies inside a namespace needs it to be there.
 struct Batches {
   Client& client;
@@ -112,6 +128,7 @@ void create_initial_objects(Client& client, const ClusterIdentity& identity,
     contents.push_back(kubernetes_service(identity.port));
   // One that an administrator took away stays away once another is there.
   if (client.list(kStorageClass).empty()) contents.push_back(default_storage_class());
+  add_default_access(client, namespaces);
   run_next_batch(std::make_shared<Batches>(
       Batches{client, {std::move(namespaces), std::move(contents)}, std::move(done), 0, 0, {}}));
 }
