@@ -24,7 +24,8 @@ bool needs_cluster_ip(const Json& service) {
 // Chance, not a search: the server sees all services, and asks again when the address is taken
 // (apiserver/commit_checks.h).
 std::string some_cluster_ip(Random& random) {
-  uint64_t host = 10 + random.below(65536 - 20);  // the first ones are for fixed addresses
+  // The first 256 are for fixed addresses: the API server has 10.96.0.1, names 10.96.0.10.
+  const uint64_t host = 256 + random.below(65536 - 257);
   return fmt::format("10.96.{}.{}", host / 256, host % 256);
 }
 
