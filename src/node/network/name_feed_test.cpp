@@ -25,8 +25,8 @@ class RecordingSink : public NameSink {
       EXPECT_EQ(records.erase(record), 1u) << record << " was not known";
     for (const std::string& door : doors) {
       // The first three words name the door; targets follow, or it is closed.
-      std::string key = door.substr(0, door.find("P ") == std::string::npos ? door.size()
-                                                                            : door.find("P ") + 1);
+      std::string key =
+          door.substr(0, door.find("P ") == std::string::npos ? door.size() : door.find("P ") + 1);
       std::erase_if(forwards, [&](const std::string& each) { return each.starts_with(key + " "); });
       if (key != door) forwards.insert(door);
     }
@@ -87,10 +87,9 @@ TEST_F(NameFeedTest, APeerIsKnownAsSoonAsItHasAnAddress) {
   network_.prepare_start(uid, address, [&](const Result<PodNamespaces>& ready) {
     asked = true;
     EXPECT_TRUE(ready);
-    EXPECT_EQ(own_records(), (std::set<std::string>{
-                                 "ring.ns.svc.cluster.local A " + address,
-                                 "a.ring.ns.svc.cluster.local A " + address,
-                                 address + " PTR a.ring.ns.svc.cluster.local"}))
+    EXPECT_EQ(own_records(), (std::set<std::string>{"ring.ns.svc.cluster.local A " + address,
+                                                    "a.ring.ns.svc.cluster.local A " + address,
+                                                    address + " PTR a.ring.ns.svc.cluster.local"}))
         << "told before the start, not some time after";
   });
   EXPECT_TRUE(asked);
@@ -105,7 +104,8 @@ TEST_F(NameFeedTest, NamesFollowServicesAndPods) {
   EXPECT_EQ(own_records().size(), 3u) << "b is not bound";
   const int before = sink_.changed;
   harness_.call("PATCH", "/api/v1/namespaces/ns/services/ring",
-                R"({"metadata":{"labels":{"x":"y"}}})", {{"Content-Type", "application/merge-patch+json"}});
+                R"({"metadata":{"labels":{"x":"y"}}})",
+                {{"Content-Type", "application/merge-patch+json"}});
   settle();
   EXPECT_EQ(sink_.changed, before) << "nothing that DNS says has changed";
   harness_.call("PATCH", "/api/v1/namespaces/ns/pods/a", R"({"metadata":{"labels":{"job":"no"}}})",
@@ -113,7 +113,8 @@ TEST_F(NameFeedTest, NamesFollowServicesAndPods) {
   settle();
   EXPECT_EQ(own_records(), std::set<std::string>{}) << "its labels no longer match";
   harness_.call("PATCH", "/api/v1/namespaces/ns/pods/a",
-                R"({"metadata":{"labels":{"job":"ring"}}})", {{"Content-Type", "application/merge-patch+json"}});
+                R"({"metadata":{"labels":{"job":"ring"}}})",
+                {{"Content-Type", "application/merge-patch+json"}});
   settle();
   EXPECT_EQ(own_records().size(), 3u);
   harness_.call("DELETE", "/api/v1/namespaces/ns/services/ring", "");
@@ -133,11 +134,13 @@ TEST_F(NameFeedTest, AKeeperThatBeginsAnewIsToldAll) {
 }
 
 TEST_F(NameFeedTest, EndpointsWrittenByHandAreForwardedTo) {
-  post("services",
-       R"({"metadata":{"name":"ring"},"spec":{"clusterIP":"10.96.7.7","ports":[{"name":"http","port":80}]}})");
+  post(
+      "services",
+      R"({"metadata":{"name":"ring"},"spec":{"clusterIP":"10.96.7.7","ports":[{"name":"http","port":80}]}})");
   EXPECT_EQ(sink_.forwards, std::set<std::string>{});
-  post("endpoints",
-       R"({"metadata":{"name":"ring"},"subsets":[{"addresses":[{"ip":"192.0.2.1"}],"ports":[{"name":"http","port":8080}]}]})");
+  post(
+      "endpoints",
+      R"({"metadata":{"name":"ring"},"subsets":[{"addresses":[{"ip":"192.0.2.1"}],"ports":[{"name":"http","port":8080}]}]})");
   EXPECT_EQ(sink_.forwards, std::set<std::string>{"10.96.7.7 80 TCP 192.0.2.1:8080"});
   harness_.call("DELETE", "/api/v1/namespaces/ns/endpoints/ring", "");
   settle();
