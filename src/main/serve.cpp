@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "controllers/batch/cron_controller.h"
 #include "controllers/batch/job_controller.h"
+#include "controllers/batch/job_metrics.h"
 #include "controllers/batch/pod_gc.h"
 #include "controllers/batch/ttl.h"
 #include "controllers/lifecycle/bootstrap.h"
@@ -23,6 +24,9 @@
 #include "controllers/lifecycle/event_expiry.h"
 #include "controllers/lifecycle/garbage_collector.h"
 #include "controllers/lifecycle/namespaces.h"
+#include "controllers/network/endpoints_controller.h"
+#include "controllers/quota/quota_controller.h"
+#include "controllers/storage/storage_controller.h"
 #include "main/config.h"
 #include "main/credentials.h"
 #include "main/pod_network.h"
@@ -91,7 +95,7 @@ std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Sta
 
 // Everything that acts on its own. They begin once the first objects are there.
 struct Controllers {
-  Controllers(Loop& loop, Client& client, const ClusterIdentity& identity)
+  Controllers(Loop& loop, Client& client, const ClusterIdentity& identity, const std::string& state)
       : contents(client, identity),
         garbage_collector(loop, client),
         namespaces(loop, client),
@@ -100,7 +104,11 @@ struct Controllers {
         jobs(loop, client),
         cron_jobs(loop, client),
         ttl(loop, client),
-        pod_gc(loop, client) {}
+        pod_gc(loop, client),
+        job_metrics(client),
+        endpoints(loop, client),
+        quotas(loop, client),
+        storage(loop, client, make_volume_folders(loop, state + "/volumes")) {}
   NamespaceContents contents;
   GarbageCollector garbage_collector;
   NamespaceTermination namespaces;
@@ -110,6 +118,10 @@ struct Controllers {
   CronController cron_jobs;
   JobTtl ttl;
   PodGc pod_gc;
+  JobMetrics job_metrics;
+  EndpointsController endpoints;
+  QuotaController quotas;
+  StorageController storage;
 };
 
 }  // namespace
@@ -202,6 +214,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
   std::unique_ptr<Scheduler> scheduler;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
+  api.add_metrics([&] { return controllers ? controllers->job_metrics.text() : std::string(); });
   loop->post([&] {
     create_initial_objects(client, identity, [&](Result<void> made) {
       if (!made) {
@@ -209,7 +222,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
         loop->stop();
         return;
       }
-      controllers = std::make_unique<Controllers>(*loop, client, identity);
+      controllers = std::make_unique<Controllers>(*loop, client, identity, state);
       scheduler = std::make_unique<Scheduler>(client, *loop);
       PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
       agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node,

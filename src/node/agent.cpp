@@ -273,7 +273,8 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
       out.env.allocatable = *allocatable;
   }
   out.env.find = [this, ns = pod.ns](std::string_view kind, std::string_view name) {
-    const ObjectPtr object = client_.get({"v1", std::string(kind)}, ns, name);
+    const bool is_volume = kind == "PersistentVolume";  // the only one without a namespace
+    const ObjectPtr object = client_.get({"v1", std::string(kind)}, is_volume ? "" : ns, name);
     return object == nullptr ? Json() : object->tree();
   };
   out.network = network_.facts();

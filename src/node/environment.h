@@ -15,8 +15,8 @@
 
 namespace yard {
 
-// Finds an object of the pod's namespace: ("ConfigMap", name) or ("Secret", name); null when there
-// is none.
+// Finds an object of the pod's namespace: ("ConfigMap", name), ("Secret", name),
+// ("PersistentVolumeClaim", name); or a PersistentVolume. Null when there is none.
 using ObjectLookup = std::function<Json(std::string_view kind, std::string_view name)>;
 
 // What the environment can refer to besides the pod itself.

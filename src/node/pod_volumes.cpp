@@ -91,6 +91,37 @@ uint64_t memory_bytes(const Json& source) {
   return limit && limit->value() > 0 ? static_cast<uint64_t>(limit->value()) : 0;
 }
 
+// A claim leads to its volume, and that to a folder of this machine.
+Result<void> resolve_claim(LaunchVolume& volume, std::string_view claim_name,
+                           const PodFactsForEnv& facts) {
+  const Json claim = facts.find("PersistentVolumeClaim", claim_name);
+  if (claim.is_null())
+    return error(Reason::NotFound,
+                 fmt::format("persistentvolumeclaim {} not found", quoted(claim_name)));
+  const std::string_view name = text_at(claim, {"spec", "volumeName"});
+  if (name.empty() || text_at(claim, {"status", "phase"}) != "Bound")
+    return error(Reason::Invalid,
+                 fmt::format("PVC {} is not bound to a volume yet", quoted(claim_name)));
+  const Json found = facts.find("PersistentVolume", name);
+  if (found.is_null())
+    return error(Reason::NotFound, fmt::format("persistentvolume {} not found", quoted(name)));
+  volume.type = LaunchVolume::Type::HostPath;
+  if (const Json* host_path = find_path(found, {"spec", "hostPath"})) {
+    volume.path = text_at(*host_path, {"path"});
+    volume.path_type = text_at(*host_path, {"type"});
+    return {};
+  }
+  if (const Json* local = find_path(found, {"spec", "local"})) {
+    volume.path = text_at(*local, {"path"});
+    volume.path_type = "Directory";
+    return {};
+  }
+  return error(Reason::Invalid,
+               fmt::format("persistentvolume {} is not on this machine: only hostPath and local "
+                           "volumes can be mounted",
+                           quoted(name)));
+}
+
 Result<LaunchVolume> volume_of(const Json& pod, const Json& spec, const PodFactsForEnv& facts) {
   LaunchVolume out;
   out.name = text_at(spec, {"name"});
@@ -109,6 +140,10 @@ Result<LaunchVolume> volume_of(const Json& pod, const Json& spec, const PodFacts
     out.path_type = text_at(*source, {"type"});
     return out;
   }
+  if (const Json* source = find(spec, "persistentVolumeClaim")) {
+    TRY(resolve_claim(out, text_at(*source, {"claimName"}), facts));
+    return out;
+  }
   out.type = LaunchVolume::Type::Files;
   if (const Json* source = find(spec, "configMap")) {
     TRY(add_object_files(out, "ConfigMap", text_at(*source, {"name"}), *source,
@@ -123,7 +158,7 @@ Result<LaunchVolume> volume_of(const Json& pod, const Json& spec, const PodFacts
   } else {
     return error(Reason::Invalid,
                  "this kind of volume is not supported on this machine yet: use emptyDir, "
-                 "hostPath, configMap, secret, downwardAPI or projected");
+                 "hostPath, persistentVolumeClaim, configMap, secret, downwardAPI or projected");
   }
   return out;
 }

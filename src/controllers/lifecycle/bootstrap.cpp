@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/log.h"
+#include "controllers/storage/plan_storage.h"
 
 namespace yard {
 namespace {
@@ -17,6 +18,8 @@ const Resource kNamespace{"v1", "Namespace"};
 const Resource kConfigMap{"v1", "ConfigMap"};
 const Resource kServiceAccount{"v1", "ServiceAccount"};
 const Resource kService{"v1", "Service"};
+const Resource kStorageClass{"storage.k8s.io/v1", "StorageClass"};
+constexpr const char* kDefaultStorageClass = "trainyard-local";
 
 Json named(const Resource& resource, const std::string& ns, const std::string& name) {
   JsonObject metadata{{"name", name}};
@@ -55,6 +58,17 @@ ClientWrite kubernetes_service(int port) {
       {"ports", JsonArray{JsonObject{
                     {"name", "https"}, {"port", 443}, {"protocol", "TCP"}, {"targetPort", port}}}}};
   return create(kService, "default", std::move(object));
+}
+
+// Claims that name no class get a folder of this machine (controllers/storage/).
+ClientWrite default_storage_class() {
+  Json object = named(kStorageClass, "", kDefaultStorageClass);
+  object.get_object()["metadata"].get_object()["annotations"] =
+      JsonObject{{"storageclass.kubernetes.io/is-default-class", "true"}};
+  object.get_object()["provisioner"] = kLocalProvisioner;
+  object.get_object()["reclaimPolicy"] = "Delete";
+  object.get_object()["volumeBindingMode"] = "Immediate";
+  return create(kStorageClass, "", std::move(object));
 }
 
 // Runs writes one batch after another: what lies inside a namespace needs it to be there.
@@ -96,6 +110,8 @@ void create_initial_objects(Client& client, const ClusterIdentity& identity,
   }
   if (client.get(kService, "default", "kubernetes") == nullptr)
     contents.push_back(kubernetes_service(identity.port));
+  // One that an administrator took away stays away once another is there.
+  if (client.list(kStorageClass).empty()) contents.push_back(default_storage_class());
   run_next_batch(std::make_shared<Batches>(
       Batches{client, {std::move(namespaces), std::move(contents)}, std::move(done), 0, 0, {}}));
 }
