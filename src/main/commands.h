@@ -55,6 +55,7 @@ struct NodeFlags {
   std::vector<std::string> capacity;  // cpu=6, memory=16Gi
   std::vector<std::string> labels;    // key=value
   int fake_gpus = 0;
+  int pod_pids_limit = 0;  // 0: the default of NodeOptions
 };
 
 struct StartOptions {

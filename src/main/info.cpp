@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "api/tree.h"
 #include "base/strings.h"
+#include "json/json.h"
 #include "main/connect.h"
 
 namespace yard {
@@ -57,6 +59,24 @@ std::string server_url(const StateFolder& folder) {
   return kubeconfig.substr(start, kubeconfig.find('\n', start) - start);
 }
 
+// The node's own words: the agent has put them into a condition.
+std::vector<std::string> node_degradations(const StateFolder& folder) {
+  std::vector<std::string> out;
+  const auto nodes = connect_to(folder)->call("GET", "/api/v1/nodes", {}, "");
+  auto parsed = nodes && nodes->status == 200 ? parse_json(nodes->body) : parse_json("{}");
+  if (!parsed) return out;
+  for (const Json& node : list_at(parsed->value, {"items"})) {
+    for (const Json& condition : list_at(node, {"status", "conditions"})) {
+      if (text_at(condition, {"type"}) != "SandboxDegraded" ||
+          text_at(condition, {"status"}) != "True")
+        continue;
+      for (const std::string_view line : split(text_at(condition, {"message"}), '\n'))
+        out.emplace_back(line);
+    }
+  }
+  return out;
+}
+
 int show_info(const StateFolder& folder) {
   const Terminal terminal = standard_terminal();
   InfoFacts facts;
@@ -72,6 +92,7 @@ int show_info(const StateFolder& folder) {
     const auto metrics = connect_to(folder)->call("GET", "/metrics", {}, "");
     if (metrics && metrics->status == 200) {
       facts.metrics = metrics->body;
+      facts.degradations = node_degradations(folder);
       code = kOk;
     } else {
       facts.degradations.push_back(metrics ? fmt::format("/metrics answers {}", metrics->status)

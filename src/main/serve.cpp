@@ -30,6 +30,7 @@
 #include "node/agent.h"
 #include "node/pod_logs.h"
 #include "node/real_pod_runtime.h"
+#include "node/sandbox_facts.h"
 #include "node/shim_program.h"
 #include "scheduler/scheduler.h"
 #include "store/sqlite_log.h"
@@ -171,6 +172,9 @@ int serve(StateFolder folder, const ServeOptions& given) {
   auto shim = install_shim(state);
   if (!shim) return fail(options, shim.error());
   RealPodRuntime runtime(*loop, state, *shim);
+  MachineFacts machine = read_machine(state);
+  machine.degradations =
+      sandbox_degradations({geteuid() == 0, probe_sandbox(*shim, state), runtime.refusals()});
   PodLogs pod_logs(client, *loop, runtime);
   api.set_pod_streams(&pod_logs);
   NodeOptions node = options.node;
@@ -188,7 +192,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
       }
       controllers = std::make_unique<Controllers>(*loop, client, identity);
       scheduler = std::make_unique<Scheduler>(client, *loop);
-      agent = std::make_unique<Agent>(client, *loop, runtime, node, read_machine(state));
+      agent = std::make_unique<Agent>(client, *loop, runtime, node, machine);
       agent->start();
       api.set_ready(true);
       http->start();

@@ -220,6 +220,7 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
   };
   out.api_host = options_.api_host;
   out.api_port = options_.api_port;
+  out.processes_limit = options_.pod_pids_limit;
   out.memory_bytes = machine_.memory_bytes;
   return out;
 }

@@ -23,7 +23,8 @@ JsonObject mount(std::string source, std::string_view target) {
           {"target", target},
           {"subPath", ""},
           {"readOnly", false},
-          {"recursive", false}};
+          {"recursive", false},
+          {"recursivelyReadOnly", false}};
 }
 
 JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodFolders& folders) {
@@ -48,6 +49,7 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
     entry["subPath"] = each.sub_path;
     entry["readOnly"] = each.read_only;
     entry["recursive"] = host_path;
+    entry["recursivelyReadOnly"] = each.recursively_read_only;
     out.push_back(std::move(entry));
   }
   return out;
@@ -61,13 +63,17 @@ std::string log_folder_name(std::string_view ns, std::string_view name, std::str
 
 std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders) {
   JsonArray memory;
-  memory.push_back(
-      JsonObject{{"folder", folders.run + "/shm"}, {"bytes", launch.shared_memory_bytes}});
+  if (!launch.host_ipc)
+    memory.push_back(
+        JsonObject{{"folder", folders.run + "/shm"},
+                                {"bytes", launch.shared_memory_bytes},
+                                {"group", -1}});
   JsonArray volumes;
   for (const LaunchVolume& volume : launch.volumes) {
     if (volume.type == LaunchVolume::Type::Memory)
-      memory.push_back(
-          JsonObject{{"folder", folders.volume(volume.name)}, {"bytes", volume.bytes}});
+      memory.push_back(JsonObject{{"folder", folders.volume(volume.name)},
+                                  {"bytes", volume.bytes},
+                                  {"group", volume.group.value_or(-1)}});
     if (volume.type == LaunchVolume::Type::HostPath)
       volumes.push_back(JsonObject{{"name", volume.name}, {"path", volume.path}});
   }
@@ -78,6 +84,9 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders) 
                             {"hostname", launch.hostname},
                             {"hosts", !launch.hosts.empty()},
                             {"logFolder", folders.logs},
+                            {"hostIPC", launch.host_ipc},
+                            {"hostPID", launch.host_pid},
+                            {"sharePID", launch.share_pid},
                             {"memory", std::move(memory)},
                             {"hostPaths", std::move(volumes)}});
 }
@@ -94,7 +103,9 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
     JsonArray limits;
     for (const auto& [file, text] : cgroup.limits)
       limits.push_back(JsonObject{{"file", file}, {"text", text}});
-    cgroup_list.push_back(JsonObject{{"folder", cgroup.folder}, {"limits", std::move(limits)}});
+    cgroup_list.push_back(JsonObject{{"folder", cgroup.folder},
+                                     {"limits", std::move(limits)},
+                                     {"unified", cgroup.unified}});
   }
   return to_text(JsonObject{{"version", 1},
                             {"container", launch.container},
@@ -105,6 +116,12 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
                             {"privateRoot", true},
                             {"readOnlyRoot", launch.read_only_root},
                             {"noNewPrivileges", launch.no_new_privileges},
+                            {"hostIPC", pod.host_ipc},
+                            {"privileged", launch.privileged},
+                            {"maskedProc", launch.masked_proc},
+                            {"systemCalls", launch.system_calls},
+                            {"processesLimit", launch.processes_limit.value_or(0)},
+                            {"memoryLimit", launch.memory_limit_bytes.value_or(0)},
                             {"hostFolders", std::move(host_folders)},
                             {"mounts", mounts(launch, pod, folders)},
                             {"cgroups", std::move(cgroup_list)},

@@ -29,18 +29,24 @@ std::string os_release_name() {
   return "Linux";
 }
 
-JsonArray conditions(const Json& live, Time now) {
+JsonArray conditions(const MachineFacts& machine, const Json& live, Time now) {
   struct Row {
-    const char *type, *status, *reason, *message;
+    std::string_view type, status, reason, message;
   };
-  constexpr Row kRows[] = {
+  std::string degraded;
+  for (const std::string& sentence : machine.degradations)
+    degraded += (degraded.empty() ? "" : "\n") + sentence;
+  const Row rows[] = {
       {"MemoryPressure", "False", "KubeletHasSufficientMemory",
        "kubelet has sufficient memory available"},
       {"DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
       {"PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
+      {"SandboxDegraded", degraded.empty() ? "False" : "True",
+       degraded.empty() ? "SandboxComplete" : "KernelRefuses",
+       degraded.empty() ? "pods have all of their sandbox" : std::string_view(degraded)},
       {"Ready", "True", "KubeletReady", "the node agent takes pods"}};
   JsonArray out;
-  for (const Row& row : kRows) {
+  for (const Row& row : rows) {
     std::string changed = rfc3339(now);
     for (const Json& old : list_at(live, {"status", "conditions"})) {
       if (text_at(old, {"type"}) == row.type && text_at(old, {"status"}) == row.status)
@@ -114,7 +120,7 @@ Json node_object(const NodeOptions& options, const MachineFacts& machine, const 
   } else {
     spec["taints"] = std::move(taints);
   }
-  JsonArray now_true = conditions(live, now);
+  JsonArray now_true = conditions(machine, live, now);
   JsonObject& status = object_at(root, "status");
   status["capacity"] = capacity;
   status["allocatable"] = std::move(capacity);

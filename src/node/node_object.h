@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "json/json.h"
@@ -15,6 +16,7 @@ struct NodeOptions {
   std::map<std::string, std::string> capacity;  // --capacity: instead of what the machine has
   std::map<std::string, std::string> labels;    // --node-label
   int fake_gpus = 0;                            // --fake-gpus: nvidia.com/gpu without any device
+  int64_t pod_pids_limit = 32768;               // --pod-pids-limit: a fork bomb ends in its pod
   std::string api_host = "127.0.0.1";           // where pods reach the API server
   int api_port = 0;
 };
@@ -23,6 +25,7 @@ struct NodeOptions {
 struct MachineFacts {
   std::string hostname, kernel, os_image, machine_id, boot_id, architecture;
   int64_t cpus = 1, memory_bytes = 0, disk_bytes = 0;
+  std::vector<std::string> degradations;  // of the sandbox (node/sandbox_facts.h)
 };
 MachineFacts read_machine(const std::string& state_folder);
 

@@ -29,8 +29,6 @@ namespace {
 constexpr size_t kMostJournal = 64 << 20, kMostMessage = 4096, kMostLogMessage = 2048;
 constexpr size_t kMostLogMessageLines = 80;
 constexpr size_t kMostLaunchFile = 16 << 20;
-constexpr size_t kMostProcText = 4 << 20;
-constexpr int kMostSweepRounds = 200, kSweepPauseMicros = 5000;
 
 Json read_json(const std::string& path) {
   const auto text = read_text(path, kMostLaunchFile);
@@ -53,38 +51,13 @@ std::string log_text(std::string_view raw) {
   return out;
 }
 
-// Ends what is left in a pod's groups of one controller and removes them; blocking.
-void sweep_cgroup(const std::string& base, const std::string& uid) {
-  const std::string folder = base + "/" + uid;
-  std::error_code code;
-  if (!std::filesystem::exists(folder, code)) return;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
-    if (!entry.is_directory(code)) continue;
-    for (int round = 0;
-         rmdir(entry.path().c_str()) != 0 && errno == EBUSY && round < kMostSweepRounds; ++round) {
-      const auto left =
-          read_text(entry.path().string() + "/cgroup.procs", kMostProcText).value_or("");
-      for (const std::string_view word : split(left, '\n')) {
-        if (const auto pid = parse_int64(word); pid && *pid > 1)
-          kill(static_cast<pid_t>(*pid), SIGKILL);
-      }
-      usleep(kSweepPauseMicros);  // a killed task leaves its group a moment later, without telling
-    }
-  }
-  rmdir(folder.c_str());
-  rmdir(base.c_str());  // stays while other pods are in it
-}
-
 }  // namespace
 
 RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string shim)
     : loop_(loop),
       state_(std::move(state_folder)),
       shim_(std::move(shim)),
-      cgroup_name_("trainyard-" + hex(hash_bytes(state_))) {
-  cgroups_ = own_cgroups(read_text("/proc/self/cgroup", kMostProcText).value_or(""),
-                         read_text("/proc/self/mountinfo", kMostProcText).value_or(""));
-}
+      cgroups_(prepare_cgroups(state_)) {}
 
 RealPodRuntime::~RealPodRuntime() {
   *alive_ = false;
@@ -136,6 +109,7 @@ void RealPodRuntime::recover(std::function<void()> done) {
   for (const auto& entry : std::filesystem::directory_iterator(state_ + "/run", code)) {
     if (entry.is_directory(code)) adopt(entry.path().filename().string());
   }
+  loop_.run_blocking([state = state_] { sweep_lost_cgroups(state); }, [] {});
   loop_.post(std::move(done));
 }
 
@@ -152,6 +126,7 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->launch.ns = text_at(launch, {"namespace"});
   pod->launch.name = text_at(launch, {"pod"});
   pod->launch.hosts = bool_at(launch, {"hosts"}) ? "kept" : "";
+  pod->launch.host_ipc = bool_at(launch, {"hostIPC"});
   for (const Json& entry : list_at(launch, {"hostPaths"})) {
     LaunchVolume volume;
     volume.name = text_at(entry, {"name"});
@@ -330,15 +305,8 @@ void RealPodRuntime::shim_ended(Pod& pod) {
 // A shim removes its groups itself; one that was killed has left them, and its processes die with
 // it a moment later.
 void RealPodRuntime::sweep_cgroups(const Pod& pod) const {
-  std::vector<std::string> bases;
-  for (const std::string& root : {cgroups_.memory, cgroups_.cpu, cgroups_.pids}) {
-    if (!root.empty()) bases.push_back(root + "/" + cgroup_name_);
-  }
   loop_.run_blocking(
-      [bases, uid = pod.record.uid] {
-        for (const std::string& base : bases)
-          sweep_cgroup(base, uid);
-      },
+      [state = state_, uid = pod.record.uid] { sweep_pod_cgroups(noted_cgroups(state), uid); },
       [] {});
 }
 
@@ -363,7 +331,7 @@ void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch,
   };
   auto work = std::make_shared<Work>();
   work->text = container_launch_text(launch, pod->launch, pod->folders,
-                                     container_cgroups(cgroups_, cgroup_name_, uid, launch));
+                                     container_cgroups(cgroups_.roots, cgroups_.name, uid, launch));
   work->file = pod->folders.container_file(launch.container, launch.run);
   work->message_file = pod->folders.message(launch.container, launch.run);
   work->launch = std::move(launch);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "node/files.h"
 
 namespace yard {
@@ -16,6 +17,12 @@ namespace {
 // Programs watch `..data`; a later version of the files is a new folder and one rename of that
 // link.
 constexpr std::string_view kFirstVersion = "..first";
+
+// Files of an ordinary user have its group; a pod of its own reads them as their owner
+// (sandbox_facts.h names that).
+bool can_give_away() {
+  return geteuid() == 0;
+}
 
 Result<void> make_files(const LaunchVolume& volume, const std::string& folder) {
   TRY(make_folders(folder, 0755));
@@ -26,7 +33,7 @@ Result<void> make_files(const LaunchVolume& volume, const std::string& folder) {
     const std::string path = version + "/" + file.path;
     TRY(make_folders(path.substr(0, path.find_last_of('/')), 0755));
     TRY(write_text(path, file.content, file.mode));
-    if (volume.group &&
+    if (volume.group && can_give_away() &&
         (chown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(*volume.group)) != 0 ||
          chmod(path.c_str(), static_cast<mode_t>(file.mode | 0440)) != 0)) {
       return system_error("cannot give " + path + " to the pod's group");
@@ -48,7 +55,7 @@ Result<void> make_empty(const LaunchVolume& volume, const std::string& folder) {
   TRY(make_folders(folder, 0755));
   if (chmod(folder.c_str(), volume.group ? 02777 : 0777) != 0)
     return system_error("cannot open " + folder + " to the pod");
-  if (volume.group &&
+  if (volume.group && can_give_away() &&
       chown(folder.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(*volume.group)) != 0) {
     return system_error("cannot give " + folder + " to the pod's group");
   }
@@ -77,9 +84,7 @@ Result<void> check_host_path(const LaunchVolume& volume) {
   return {};
 }
 
-}  // namespace
-
-Result<void> make_volume(const LaunchVolume& volume, const std::string& folder) {
+Result<void> make_by_type(const LaunchVolume& volume, const std::string& folder) {
   switch (volume.type) {
     case LaunchVolume::Type::Empty: return make_empty(volume, folder);
     case LaunchVolume::Type::Memory:
@@ -88,6 +93,15 @@ Result<void> make_volume(const LaunchVolume& volume, const std::string& folder) 
     case LaunchVolume::Type::HostPath: return check_host_path(volume);
   }
   return {};
+}
+
+}  // namespace
+
+Result<void> make_volume(const LaunchVolume& volume, const std::string& folder) {
+  auto made = make_by_type(volume, folder);
+  if (made) return {};
+  return error(made.error().reason, fmt::format("MountVolume.SetUp failed for volume {} : {}",
+                                                quoted(volume.name), made.error().message));
 }
 
 }  // namespace yard

@@ -8,39 +8,9 @@ import time
 import pytest
 
 from harness import Api, Kubectl, available_kubectls, eventually, processes_naming
+from pods import end_state, finished, pod, run_folders, running, shell, status
 
 KUBECTLS = available_kubectls()
-
-
-def pod(name, *command, container=None, **spec):
-    one = {"name": "c", "image": "busybox", "command": list(command), **(container or {})}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
-            "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 2, "containers": [one], **spec}}
-
-
-def shell(name, script, **more):
-    return pod(name, "sh", "-c", script, **more)
-
-
-def status(kubectl, name):
-    return kubectl.json("get", "pod", name)["status"]
-
-
-def finished(kubectl, name, deadline_s=10):
-    return eventually(lambda: (lambda s: s if s["phase"] in ("Succeeded", "Failed") else None)(status(kubectl, name)),
-                      deadline_s, f"pod {name} finished")
-
-
-def running(kubectl, name):
-    return eventually(lambda: (lambda s: s if s["phase"] == "Running" else None)(status(kubectl, name)), about=f"{name} Running")
-
-
-def end_state(kubectl, name):
-    return finished(kubectl, name)["containerStatuses"][0]["state"]["terminated"]
-
-
-def run_folders(yard):
-    return os.listdir(os.path.join(yard.state, "run")) if os.path.isdir(os.path.join(yard.state, "run")) else []
 
 
 @pytest.fixture

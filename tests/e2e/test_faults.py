@@ -1,0 +1,152 @@
+"""What pods do wrong stays theirs: the machine, the server and other pods go on, and nothing is left of them."""
+import glob
+import os
+import signal
+import subprocess
+
+import pytest
+
+from harness import Kubectl, available_kubectls, eventually, processes_mounting, processes_naming
+from pods import end_state, output, pod, run_folders, running, shell, status
+
+KUBECTLS = available_kubectls()
+HOG = "x = bytearray(400 * 2**20); print(len(x))"
+LIMITED = {"resources": {"limits": {"memory": "96Mi"}}}
+
+
+@pytest.fixture
+def kubectl(yard, namespace):
+    path, minor = KUBECTLS["path"]
+    return Kubectl(path, minor, yard, namespace)
+
+
+def own_kubectl(yard):
+    path, minor = KUBECTLS["path"]
+    return Kubectl(path, minor, yard, "default")
+
+
+def has_memory_groups(yard):
+    yard.note_cgroups()
+    return any("memory" in base for base in yard.cgroups)
+
+
+def test_a_fork_bomb_ends_in_its_pod(own_yard):
+    own_yard.up("--pod-pids-limit", "64")
+    kubectl = own_kubectl(own_yard)
+    bomb = ("import os, sys\n"
+            "made = 0\n"
+            "try:\n"
+            "    while made < 1000:\n"
+            "        if os.fork() == 0:\n"
+            "            import signal; signal.pause()\n"
+            "        made += 1\n"
+            "except BlockingIOError:\n"
+            "    print('refused after', made); sys.exit(3)\n")
+    kubectl("apply", "-f", "-", stdin=[pod("bomb", "python3", "-c", bomb), shell("neighbour", "sleep 1; echo fine")])
+    assert end_state(kubectl, "bomb")["exitCode"] == 3
+    made = int(kubectl("logs", "bomb").out.split()[-1])
+    assert 32 <= made < 64
+    assert end_state(kubectl, "neighbour")["exitCode"] == 0
+    own_yard.down()
+    assert own_yard.leftovers() == []
+
+
+def test_daemonised_children_end_with_their_pod(yard, kubectl):
+    script = ("import os, time\n"
+              "if os.fork() == 0:\n"
+              "    os.setsid()\n"
+              "    if os.fork() == 0:\n"
+              "        os.execvp('sleep', ['sleep', '4711'])\n"
+              "    os._exit(0)\n"
+              "os.wait(); print('ready', flush=True); time.sleep(1000)\n")
+    kubectl("apply", "-f", "-", stdin=pod("daemon", "python3", "-c", script))
+    running(kubectl, "daemon")
+    eventually(lambda: "ready" in kubectl("logs", "daemon").out)
+    uid = kubectl.json("get", "pod", "daemon")["metadata"]["uid"]
+    kubectl("delete", "pod", "daemon")
+    eventually(lambda: uid not in run_folders(yard))
+    assert processes_mounting(os.path.join(yard.state, "run", uid)) == []
+    assert subprocess.run(["pgrep", "-f", "^sleep 4711"], capture_output=True).returncode == 1
+
+
+def test_a_child_does_not_outlive_its_container(kubectl):
+    # The first process ends well and leaves a child: the pod has ended all the same.
+    kubectl("apply", "-f", "-", stdin=shell("leaves", "setsid sleep 4712 & echo done"))
+    assert end_state(kubectl, "leaves")["exitCode"] == 0
+    assert subprocess.run(["pgrep", "-f", "^sleep 4712"], capture_output=True).returncode == 1
+
+
+def test_ten_thousand_open_files(kubectl):
+    script = ("import resource\n"
+              "soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+              "assert soft == hard, (soft, hard)\n"
+              "files = [open('/dev/null') for _ in range(min(10000, soft - 10))]\n"
+              "print(len(files))\n")
+    hard = int(subprocess.run(["sh", "-c", "ulimit -Hn"], capture_output=True, text=True).stdout.replace("unlimited", "10000000"))
+    assert int(output(kubectl, pod("files", "python3", "-c", script))) == min(10000, hard - 10)
+
+
+@pytest.mark.parametrize("about, script, exit_code", [
+    ("the first process", HOG, 137),
+    ("a child, and its parent ends well", f"import os, sys\nif os.fork() == 0:\n    {HOG}\nos.wait(); sys.exit(0)", None),
+    ("a grandchild", f"import os\nif os.fork() == 0:\n    if os.fork() == 0:\n        {HOG}\n    os.wait(); os._exit(0)\nos.wait()", None),
+    ("a writer to memory-backed files", "open('/dev/shm/x', 'wb').write(bytes(400 * 2**20))", 137),
+])
+def test_out_of_memory_is_named_whoever_it_hits(yard, kubectl, about, script, exit_code):
+    if not has_memory_groups(yard) and "child" in about:
+        exit_code = 137  # no control group: the container is ended as a whole
+    if not has_memory_groups(yard) and "memory-backed" in about:
+        pytest.skip("without control groups files in memory are nobody's: trainyard info says that limits are not enforced")
+    kubectl("apply", "-f", "-", stdin=pod("hungry", "python3", "-c", script, container=LIMITED))
+    end = end_state(kubectl, "hungry")
+    assert end["reason"] == "OOMKilled", (about, end)
+    if exit_code is not None:
+        assert end["exitCode"] == exit_code
+
+
+@pytest.mark.parametrize("script, exit_code", [("kill -9 $$", 137), ("exit 137", 137)])
+def test_what_only_looks_like_out_of_memory_is_an_error(kubectl, script, exit_code):
+    kubectl("apply", "-f", "-", stdin=shell("killed", f"sh -c '{script}'; exit $?", container=LIMITED))
+    end = end_state(kubectl, "killed")
+    assert (end["reason"], end["exitCode"]) == ("Error", exit_code)
+
+
+def test_a_mount_path_that_cannot_be_made(kubectl):
+    kubectl("apply", "-f", "-", stdin=shell("nowhere", "true", volumes=[{"name": "v", "emptyDir": {}}],
+                                            container={"volumeMounts": [{"name": "v", "mountPath": "/proc/nowhere"}]}))
+    end = end_state(kubectl, "nowhere")
+    assert end["reason"] == "StartError"
+    assert "cannot make the mount point /proc/nowhere" in end["message"]
+
+
+@pytest.mark.parametrize("host_pid", [False, True])
+def test_kill_9_of_a_shim(own_yard, host_pid):
+    own_yard.up()
+    kubectl = own_kubectl(own_yard)
+    kubectl("apply", "-f", "-", stdin=shell("orphan", "setsid sleep 4713 & while true; do sleep 0.1; done", hostPID=host_pid))
+    running(kubectl, "orphan")
+    eventually(lambda: subprocess.run(["pgrep", "-f", "^sleep 4713"], capture_output=True).returncode == 0)
+    for pid in processes_naming(os.path.join(own_yard.state, "run")):
+        os.kill(pid, signal.SIGKILL)
+    end = end_state(kubectl, "orphan")
+    assert (end["reason"], end["exitCode"]) == ("ContainerStatusUnknown", 137)
+    assert status(kubectl, "orphan")["phase"] == "Failed"
+    own_yard.note_cgroups()
+    if own_yard.cgroups or not host_pid:
+        eventually(lambda: subprocess.run(["pgrep", "-f", "^sleep 4713"], capture_output=True).returncode == 1)
+    assert kubectl("delete", "pod", "orphan").code == 0
+    eventually(lambda: glob.glob(f"{own_yard.state}/run/*") == [])
+    own_yard.down()
+    assert own_yard.leftovers() == []
+
+
+def test_down_sweeps_what_dead_shims_left(own_yard):
+    own_yard.up()
+    kubectl = own_kubectl(own_yard)
+    kubectl("apply", "-f", "-", stdin=shell("left", "while true; do sleep 0.1; done"))
+    running(kubectl, "left")
+    own_yard.kill()
+    for pid in processes_naming(os.path.join(own_yard.state, "run")):
+        os.kill(pid, signal.SIGKILL)
+    own_yard.down()
+    assert own_yard.leftovers() == []
