@@ -21,6 +21,7 @@
 #include "node/files.h"
 #include "node/journal.h"
 #include "node/shim_socket.h"
+#include "node/stray_processes.h"
 #include "node/volume_files.h"
 
 namespace yard {
@@ -127,6 +128,7 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->launch.name = text_at(launch, {"pod"});
   pod->launch.hosts = bool_at(launch, {"hosts"}) ? "kept" : "";
   pod->launch.host_ipc = bool_at(launch, {"hostIPC"});
+  pod->launch.host_pid = bool_at(launch, {"hostPID"});
   for (const Json& entry : list_at(launch, {"hostPaths"})) {
     LaunchVolume volume;
     volume.name = text_at(entry, {"name"});
@@ -306,7 +308,11 @@ void RealPodRuntime::shim_ended(Pod& pod) {
 // it a moment later.
 void RealPodRuntime::sweep_cgroups(const Pod& pod) const {
   loop_.run_blocking(
-      [state = state_, uid = pod.record.uid] { sweep_pod_cgroups(noted_cgroups(state), uid); },
+      [state = state_, uid = pod.record.uid, folder = pod.folders.run,
+       by_mounts = pod.launch.host_pid && cgroup_bases(cgroups_.roots, "").empty()] {
+        if (by_mounts) kill_processes_mounting(folder);
+        sweep_pod_cgroups(noted_cgroups(state), uid);
+      },
       [] {});
 }
 
