@@ -32,6 +32,7 @@
 #include "node/real_pod_runtime.h"
 #include "node/sandbox_facts.h"
 #include "node/shim_program.h"
+#include "node/simulated/played_pods.h"
 #include "scheduler/scheduler.h"
 #include "store/sqlite_log.h"
 #include "store/store.h"
@@ -175,6 +176,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
   MachineFacts machine = read_machine(state);
   machine.degradations =
       sandbox_degradations({geteuid() == 0, probe_sandbox(*shim, state), runtime.refusals()});
+  PlayedPodRuntime played(*loop);
   PodLogs pod_logs(client, *loop, runtime);
   api.set_pod_streams(&pod_logs);
   NodeOptions node = options.node;
@@ -192,7 +194,8 @@ int serve(StateFolder folder, const ServeOptions& given) {
       }
       controllers = std::make_unique<Controllers>(*loop, client, identity);
       scheduler = std::make_unique<Scheduler>(client, *loop);
-      agent = std::make_unique<Agent>(client, *loop, runtime, node, machine);
+      PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
+      agent = std::make_unique<Agent>(client, *loop, pods, node, machine);
       agent->start();
       api.set_ready(true);
       http->start();

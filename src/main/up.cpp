@@ -26,6 +26,7 @@
 namespace yard {
 namespace {
 
+constexpr int kMostSimulated = 10'000;
 constexpr int kStartTimeoutMs = 30'000;
 constexpr int kStopTimeoutMs = 15'000;
 constexpr int kPodGraceMs = 10'000;
@@ -57,6 +58,8 @@ constexpr int kPodGraceMs = 10'000;
   const std::string processes = std::to_string(options.node.pod_pids_limit);
   if (options.node.pod_pids_limit > 0)
     arguments.insert(arguments.end(), {"--pod-pids-limit", processes.c_str()});
+  for (const std::string& entry : options.node.simulate)
+    arguments.insert(arguments.end(), {"--simulate", entry.c_str()});
   arguments.push_back(nullptr);
   execv("/proc/self/exe", const_cast<char**>(arguments.data()));
   _exit(127);
@@ -114,6 +117,35 @@ void add_node_flags(CLI::App* command, NodeFlags& flags) {
       ->add_option("--pod-pids-limit", flags.pod_pids_limit,
                    "how many processes and threads a container may have (default: 32768)")
       ->check(CLI::Range(1, 4'194'304));
+  command
+      ->add_option("--simulate", flags.simulate,
+                   "nodes whose pods are played, not run, in place of this machine: "
+                   "nodes=100,cpu=8,memory=64Gi,gpu=8")
+      ->delimiter(',');
+}
+
+// --simulate: so many nodes, and what each has.
+Result<void> add_simulated(const std::vector<std::string>& entries, NodeOptions& out) {
+  if (entries.empty()) return {};
+  out.simulated = 1;
+  for (const std::string& entry : entries) {
+    const size_t equals = entry.find('=');
+    const std::string key = entry.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : entry.substr(equals + 1);
+    const auto number = parse_int64(value);
+    if (key == "nodes" && number && *number > 0 && *number <= kMostSimulated) {
+      out.simulated = static_cast<int>(*number);
+    } else if (const auto amount = Quantity::parse(value);
+               key != "nodes" && !key.empty() && amount && !amount->is_negative()) {
+      out.capacity[key == "gpu" ? "nvidia.com/gpu" : key] = amount->canonical();
+    } else {
+      return error(Reason::BadRequest,
+                   fmt::format("--simulate {} is not of the form nodes=100 (at most {}), cpu=8, "
+                               "memory=64Gi or gpu=8",
+                               entry, kMostSimulated));
+    }
+  }
+  return {};
 }
 
 // The flags as the agent takes them.
@@ -139,6 +171,7 @@ Result<NodeOptions> node_options(const NodeFlags& flags) {
   }
   out.fake_gpus = flags.fake_gpus;
   if (flags.pod_pids_limit > 0) out.pod_pids_limit = flags.pod_pids_limit;
+  TRY(add_simulated(flags.simulate, out));
   return out;
 }
 

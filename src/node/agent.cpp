@@ -8,6 +8,7 @@
 #include "api/tree.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "node/simulated/played_pods.h"
 
 namespace yard {
 namespace {
@@ -16,6 +17,23 @@ const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
 using std::chrono::seconds;
 constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
 constexpr uint32_t kAddresses = 1 << 22;  // 127.64.0.0/10
+
+// What a simulated node needs of a pod: neither volumes nor images.
+Result<PodLaunch> played_launch(const Json& tree) {
+  PodLaunch out;
+  out.uid = text_at(tree, {"metadata", "uid"});
+  out.ns = text_at(tree, {"metadata", "namespace"});
+  out.name = name_of(tree);
+  out.play = text_at(tree, {"metadata", "annotations", kPlayAnnotation});
+  if (out.play.empty() && text_at(tree, {"spec", "restartPolicy"}) == "Always")
+    out.play = "run=forever";  // a service, as people mean it
+  return out;
+}
+
+EventNote note_of(const PodEvent& event) {
+  return {event.type == "Warning" ? EventNote::Type::Warning : EventNote::Type::Normal,
+          event.reason, event.message, event.field_path};
+}
 
 }  // namespace
 
@@ -26,7 +44,7 @@ Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions option
       runtime_(runtime),
       options_(std::move(options)),
       machine_(std::move(machine)),
-      events_(client, loop, "kubelet",
+      events_(loop, client, "kubelet",
               options_.name.empty() ? lower(machine_.hostname) : options_.name) {
   if (options_.name.empty()) options_.name = lower(machine_.hostname);
 }
@@ -44,35 +62,50 @@ void Agent::start() {
   });
   runtime_.recover([this, alive = alive_] {
     if (!*alive) return;
-    register_node();
+    drop_other_nodes();
+    for (const std::string& name : node_names(options_))
+      register_node(name);
     take_up_pods();
   });
 }
 
-void Agent::register_node() {
-  const ObjectPtr live = client_.get(kNode, "", options_.name);
+// A yard that was simulated before, or is so now, has no use for the nodes of the other way.
+void Agent::drop_other_nodes() {
+  for (const ObjectPtr& object : client_.list(kNode)) {
+    const std::string name(object->name());
+    const Json tree = object->tree();
+    const bool was_simulated = find_path(tree, {"metadata", "labels", kSimulatedLabel}) != nullptr;
+    const bool is_ours = was_simulated || name == options_.name;
+    if (!is_ours || is_node_of(options_, name)) continue;
+    client_.submit({ClientWrite::Verb::Delete, kNode, "", name, JsonObject{}},
+                   [](const Result<ObjectPtr>&) {});
+  }
+}
+
+void Agent::register_node(const std::string& name) {
+  const ObjectPtr live = client_.get(kNode, "", name);
   const Json before = live != nullptr ? live->tree() : Json();
-  Json node = node_object(options_, machine_, before, loop_.now());
-  const auto update = [this, alive = alive_](const Result<ObjectPtr>& made) {
+  Json node = node_object(options_, name, machine_, before, loop_.now());
+  const auto update = [this, name, alive = alive_](const Result<ObjectPtr>& made) {
     if (!*alive) return;
     if (!made) return log_error("the node could not be registered: {}", made.error().message);
     // A create adds the not-ready taint; the second pass takes it off and writes the status.
-    Json again = node_object(options_, machine_, (*made)->tree(), loop_.now());
+    Json again = node_object(options_, name, machine_, (*made)->tree(), loop_.now());
     client_.submit(
-        {ClientWrite::Verb::Update, kNode, "", options_.name, again},
-        [this, alive](Result<ObjectPtr> updated) {
+        {ClientWrite::Verb::Update, kNode, "", name, again},
+        [this, name, alive](Result<ObjectPtr> updated) {
           if (!*alive || !updated) return;
-          Json status = node_object(options_, machine_, (*updated)->tree(), loop_.now());
-          client_.submit(
-              {ClientWrite::Verb::UpdateStatus, kNode, "", options_.name, std::move(status)},
-              [](const Result<ObjectPtr>& written) {
-                if (!written)
-                  log_warning("the node's status was not written: {}", written.error().message);
-              });
+          Json status = node_object(options_, name, machine_, (*updated)->tree(), loop_.now());
+          client_.submit({ClientWrite::Verb::UpdateStatus, kNode, "", name, std::move(status)},
+                         [](const Result<ObjectPtr>& written) {
+                           if (!written)
+                             log_warning("the node's status was not written: {}",
+                                         written.error().message);
+                         });
         });
   };
   if (live == nullptr) {
-    client_.submit({ClientWrite::Verb::Create, kNode, "", options_.name, std::move(node)}, update);
+    client_.submit({ClientWrite::Verb::Create, kNode, "", name, std::move(node)}, update);
   } else {
     update(live);
   }
@@ -104,7 +137,7 @@ Agent::Pod& Agent::pod_of(std::string_view uid, std::string_view ns, std::string
 void Agent::on_pod(const ObjectEvent& event) {
   const Object& object = *event.object;
   // The first of a pod's selectable fields is spec.nodeName: pods of others are not parsed.
-  if (object.fields().empty() || object.fields()[0] != options_.name) return;
+  if (object.fields().empty() || !is_node_of(options_, object.fields()[0])) return;
   Pod& pod = pod_of(object.uid(), object.ns(), object.name());
   if (event.type == ObjectEvent::Type::Deleted) pod.gone = true;
   sync_later(pod.uid);
@@ -174,9 +207,9 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   const bool may_write = !pod.busy;
   // What a status tells is announced once that status is stored: a lost race announces nothing
   // twice.
-  std::vector<EventText> announced;
+  std::vector<EventNote> announced;
   for (const PodEvent& event : plan.events) {
-    EventText text{event.type, event.reason, event.message, event.field_path};
+    EventNote text = note_of(event);
     if (event.reason != "Killing") {
       if (!may_write) continue;
       announced.push_back(std::move(text));
@@ -200,7 +233,7 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   if (!may_write) return;
   if (plan.status)
     return write_status(pod, world.pod, std::move(*plan.status), std::move(announced));
-  for (const EventText& event : announced)
+  for (const EventNote& event : announced)
     events_.record(world.pod, event);
   if (plan.delete_object) delete_object(pod);
 }
@@ -226,7 +259,7 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
 }
 
 void Agent::start_pod(Pod& pod, const Json& tree) {
-  auto launch = pod_launch(tree, launch_facts(pod));
+  auto launch = options_.simulated > 0 ? played_launch(tree) : pod_launch(tree, launch_facts(pod));
   if (!launch) return note_problem(pod, tree, "", "FailedMount", launch.error().message);
   pod.starting = true;
   runtime_.start_pod(std::move(*launch), [this, uid = pod.uid,
@@ -249,7 +282,13 @@ void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& st
   for (const char* list : {"initContainers", "containers"}) {
     for (const Json& container : list_at(tree, {"spec", list})) {
       if (text_at(container, {"name"}) != start.container) continue;
-      auto made = container_launch(tree, container, start.run, launch_facts(pod));
+      ContainerLaunchResult made;
+      if (options_.simulated > 0) {
+        made.launch.container = start.container;
+        made.launch.run = start.run;
+      } else {
+        made = container_launch(tree, container, start.run, launch_facts(pod));
+      }
       if (made.refusal)
         return note_problem(pod, tree, start.container, made.refusal->reason,
                             made.refusal->message);
@@ -276,14 +315,14 @@ void Agent::note_problem(Pod& pod, const Json& tree, const std::string& containe
                          std::string reason, std::string message) {
   const int failures = std::min(pod.failures[container]++, 6);
   const Duration wait = std::min(kLongestRetry, kFirstRetry * (1 << failures));
-  if (container.empty()) events_.record(tree, {"Warning", reason, message, ""});
+  if (container.empty()) events_.record(tree, {EventNote::Type::Warning, reason, message});
   pod.problems[container] = {std::move(reason), std::move(message), loop_.now() + wait};
   wait_until(pod, loop_.now() + wait);
   sync_later(pod.uid);
 }
 
 void Agent::write_status(Pod& pod, const Json& tree, Json status,
-                         std::vector<EventText> announced) {
+                         std::vector<EventNote> announced) {
   Json object = tree;
   object.get_object()["status"] = std::move(status);
   pod.busy = true;
@@ -296,7 +335,7 @@ void Agent::write_status(Pod& pod, const Json& tree, Json status,
                    found->second.busy = false;
                    if (written && *written != nullptr && !announced.empty()) {
                      const Json about = (*written)->tree();
-                     for (const EventText& event : announced)
+                     for (const EventNote& event : announced)
                        events_.record(about, event);
                    }
                    if (!written && written.error().reason != Reason::Conflict &&

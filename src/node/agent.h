@@ -44,7 +44,8 @@ class Agent {
     Time timer_due{};
   };
 
-  void register_node();
+  void drop_other_nodes();
+  void register_node(const std::string& name);
   void take_up_pods();
   void on_pod(const ObjectEvent& event);
   Pod& pod_of(std::string_view uid, std::string_view ns, std::string_view name);
@@ -57,7 +58,7 @@ class Agent {
   void note_problem(Pod& pod, const Json& tree, const std::string& container, std::string reason,
                     std::string message);
   void end_gone_pod(Pod& pod);
-  void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventText> announced);
+  void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventNote> announced);
   void delete_object(Pod& pod);
   void wait_until(Pod& pod, Time at);
   std::string free_address();
@@ -68,7 +69,7 @@ class Agent {
   PodRuntime& runtime_;
   NodeOptions options_;
   MachineFacts machine_;
-  PodEventRecorder events_;
+  EventRecorder events_;
   std::map<std::string, Pod, std::less<>> pods_;
   std::set<std::string> addresses_;
   uint32_t next_address_ = 0;

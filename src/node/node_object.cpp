@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kMostPods = 1000;
 constexpr size_t kMostText = 64 << 10;
+const std::string kSimulatedPrefix = "sim-";
 
 std::string os_release_name() {
   const auto text = read_text("/etc/os-release", kMostText).value_or("");
@@ -88,14 +89,30 @@ MachineFacts read_machine(const std::string& state_folder) {
   return out;
 }
 
-Json node_object(const NodeOptions& options, const MachineFacts& machine, const Json& live,
-                 Time now) {
+std::vector<std::string> node_names(const NodeOptions& options) {
+  if (options.simulated == 0) return {options.name};
+  std::vector<std::string> out;
+  for (int i = 0; i < options.simulated; ++i)
+    out.push_back(kSimulatedPrefix + std::to_string(i));
+  return out;
+}
+
+bool is_node_of(const NodeOptions& options, std::string_view name) {
+  if (options.simulated == 0) return name == options.name;
+  if (!name.starts_with(kSimulatedPrefix)) return false;
+  const auto number = parse_int64(name.substr(kSimulatedPrefix.size()));
+  return number && *number >= 0 && *number < options.simulated;
+}
+
+Json node_object(const NodeOptions& options, const std::string& name, const MachineFacts& machine,
+                 const Json& live, Time now) {
   Json out = live.is_object() ? live : Json(JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}});
   JsonObject& root = out.get_object();
   JsonObject& metadata = object_at(root, "metadata");
-  metadata["name"] = options.name;
+  metadata["name"] = name;
   JsonObject& labels = object_at(metadata, "labels");
-  labels["kubernetes.io/hostname"] = options.name;
+  labels["kubernetes.io/hostname"] = name;
+  if (options.simulated > 0) labels[kSimulatedLabel] = "true";
   labels["kubernetes.io/os"] = "linux";
   labels["kubernetes.io/arch"] = machine.architecture;
   for (const auto& [key, value] : options.labels)
@@ -126,7 +143,7 @@ Json node_object(const NodeOptions& options, const MachineFacts& machine, const 
   status["allocatable"] = std::move(capacity);
   status["conditions"] = std::move(now_true);
   status["addresses"] = JsonArray{JsonObject{{"type", "InternalIP"}, {"address", options.address}},
-                                  JsonObject{{"type", "Hostname"}, {"address", options.name}}};
+                                  JsonObject{{"type", "Hostname"}, {"address", name}}};
   status["daemonEndpoints"] = JsonObject{{"kubeletEndpoint", JsonObject{{"Port", 0}}}};
   status["nodeInfo"] = JsonObject{{"machineID", machine.machine_id},
                                   {"systemUUID", machine.machine_id},

@@ -6,22 +6,20 @@ import subprocess
 
 import pytest
 
-from harness import Kubectl, available_kubectls, eventually, processes_mounting, processes_naming
+from harness import Kubectl, newest_kubectl, eventually, processes_mounting, processes_naming
 from pods import end_state, output, pod, run_folders, running, shell, status
-
-KUBECTLS = available_kubectls()
 HOG = "x = bytearray(400 * 2**20); print(len(x))"
 LIMITED = {"resources": {"limits": {"memory": "96Mi"}}}
 
 
 @pytest.fixture
 def kubectl(yard, namespace):
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     return Kubectl(path, minor, yard, namespace)
 
 
 def own_kubectl(yard):
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     return Kubectl(path, minor, yard, "default")
 
 

@@ -5,16 +5,14 @@ import re
 
 import pytest
 
-from harness import Kubectl, available_kubectls, eventually
+from harness import Kubectl, newest_kubectl, eventually
 from pods import end_state, output, pod, shell, status
-
-KUBECTLS = available_kubectls()
 SECCOMP = "grep ^Seccomp: /proc/self/status | tr -d '\\t'"
 
 
 @pytest.fixture
 def kubectl(yard, namespace):
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     return Kubectl(path, minor, yard, namespace)
 
 
