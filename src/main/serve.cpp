@@ -33,6 +33,7 @@
 #include "node/sandbox_facts.h"
 #include "node/shim_program.h"
 #include "node/simulated/played_pods.h"
+#include "node/volume_updates.h"
 #include "scheduler/scheduler.h"
 #include "store/sqlite_log.h"
 #include "store/store.h"
@@ -182,6 +183,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
   NodeOptions node = options.node;
   node.api_port = *port;
   std::unique_ptr<Agent> agent;
+  std::unique_ptr<VolumeUpdates> volume_updates;
   std::unique_ptr<Scheduler> scheduler;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
@@ -197,6 +199,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
       PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
       agent = std::make_unique<Agent>(client, *loop, pods, node, machine);
       agent->start();
+      volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
       api.set_ready(true);
       http->start();
       log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
@@ -208,6 +211,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
 
   api.shut_down();
   http->stop();
+  volume_updates.reset();
   agent.reset();  // pods run on
   scheduler.reset();
   controllers.reset();

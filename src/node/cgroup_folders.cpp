@@ -86,6 +86,12 @@ void try_unified(CgroupPlace& place) {
                   "`systemd-run --user --scope -p Delegate=yes trainyard up`, and `loginctl "
                   "enable-linger` keeps it over a logout)",
                   why, place.roots.unified));
+  // Without controllers a group still holds a pod's processes together.
+  for (const std::string& group : unified_candidates(place.roots)) {
+    if (!make_group(group + "/" + place.name)) continue;
+    place.roots.unified = group;
+    return;
+  }
   place.roots.unified.clear();
 }
 

@@ -55,6 +55,13 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
   return out;
 }
 
+bool is_set(const std::vector<CgroupFolder>& cgroups, std::string_view file) {
+  return std::ranges::any_of(cgroups, [&](const CgroupFolder& cgroup) {
+    return std::ranges::any_of(cgroup.limits,
+                               [&](const auto& limit) { return limit.first == file; });
+  });
+}
+
 }  // namespace
 
 std::string log_folder_name(std::string_view ns, std::string_view name, std::string_view uid) {
@@ -120,8 +127,14 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
                             {"privileged", launch.privileged},
                             {"maskedProc", launch.masked_proc},
                             {"systemCalls", launch.system_calls},
-                            {"processesLimit", launch.processes_limit.value_or(0)},
-                            {"memoryLimit", launch.memory_limit_bytes.value_or(0)},
+                            // What a control group holds, the shim need not.
+                            {"processesLimit", is_set(cgroups, "pids.max")
+                                                   ? 0
+                                                   : launch.processes_limit.value_or(0)},
+                            {"memoryLimit", is_set(cgroups, "memory.limit_in_bytes") ||
+                                                    is_set(cgroups, "memory.max")
+                                                ? 0
+                                                : launch.memory_limit_bytes.value_or(0)},
                             {"hostFolders", std::move(host_folders)},
                             {"mounts", mounts(launch, pod, folders)},
                             {"cgroups", std::move(cgroup_list)},

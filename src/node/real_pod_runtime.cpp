@@ -356,6 +356,18 @@ void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch,
       });
 }
 
+void RealPodRuntime::update_files(std::string_view uid, LaunchVolume volume) {
+  const Pod* pod = find_pod(uid);
+  if (pod == nullptr || volume.type != LaunchVolume::Type::Files) return;
+  auto kept = std::make_shared<LaunchVolume>(std::move(volume));
+  loop_.run_blocking(
+      [kept, folder = pod->folders.volume(kept->name)] {
+        if (auto updated = update_volume_files(*kept, folder); !updated)
+          log_warning("a volume keeps its old files: {}", updated.error().message);
+      },
+      [] {});
+}
+
 void RealPodRuntime::signal(std::string_view uid, std::string_view container, int number) {
   Pod* pod = find_pod(uid);
   if (pod == nullptr) return;

@@ -35,6 +35,8 @@ class RealPodRuntime : public PodRuntime {
   void remove(std::string_view uid) override;
   void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) override;
 
+  // Shows the pod new files in a volume of Type::Files.
+  void update_files(std::string_view uid, LaunchVolume volume);
   // What of control groups this machine refuses, a sentence each.
   const std::vector<std::string>& refusals() const { return cgroups_.refusals; }
   // Where the log of a run lies, for whoever reads it.

@@ -6,8 +6,9 @@ import subprocess
 
 import pytest
 
-from harness import Kubectl, newest_kubectl, eventually, processes_mounting, processes_naming
+from harness import BINARY, Kubectl, eventually, newest_kubectl, processes_mounting, processes_naming, run
 from pods import end_state, output, pod, run_folders, running, shell, status
+
 HOG = "x = bytearray(400 * 2**20); print(len(x))"
 LIMITED = {"resources": {"limits": {"memory": "96Mi"}}}
 
@@ -156,5 +157,26 @@ def test_down_sweeps_what_dead_shims_left(own_yard):
     own_yard.kill()
     for pid in processes_naming(os.path.join(own_yard.state, "run")):
         os.kill(pid, signal.SIGKILL)
+    own_yard.down()
+    assert own_yard.leftovers() == []
+
+
+def test_control_groups_of_version_2_end_a_pod_whole(own_yard, tmp_path):
+    """In a mount namespace where only the v2 tree is seen. Controllers are v1's on such a machine, so limits are
+    named as not enforced; the pod is born into its group and killed with it."""
+    if own_yard.user or not os.path.ismount("/sys/fs/cgroup/unified"):
+        pytest.skip("needs root and a machine with both trees, to hide one")
+    script = f"umount -R -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec {BINARY} up"
+    run(["unshare", "--mount", "sh", "-c", script], {**os.environ, "HOME": own_yard.folder, "TRAINYARD_STATE": own_yard.state})
+    kubectl = own_kubectl(own_yard)
+    kubectl("apply", "-f", "-", stdin=shell("whole", "setsid sleep 4714 & sleep 0.3; echo ok", hostPID=True))
+    uid = kubectl.json("get", "pod", "whole")["metadata"]["uid"]
+    groups = eventually(lambda: glob.glob(f"/sys/fs/cgroup/unified/**/{uid}/c.0", recursive=True), about="a v2 group")
+    assert end_state(kubectl, "whole")["exitCode"] == 0
+    assert "sleep" not in commands_in(own_yard, uid)
+    assert not os.path.exists(groups[0])
+    node = own_yard.request("GET", "/api/v1/nodes").json["items"][0]
+    message = next(c["message"] for c in node["status"]["conditions"] if c["type"] == "SandboxDegraded")
+    assert "not enforced by control groups: limits of memory, cpu and processes: no controllers" in message
     own_yard.down()
     assert own_yard.leftovers() == []

@@ -153,6 +153,18 @@ def test_capacity_and_labels_of_the_node(own_yard):
     own_yard.down()
 
 
+def test_a_job_runs_to_its_end(one_kubectl):
+    template = shell("", "echo index $JOB_COMPLETION_INDEX; test -e /work/x || touch /work/x")["spec"]
+    template["containers"][0]["volumeMounts"] = [{"name": "w", "mountPath": "/work"}]
+    template["volumes"] = [{"name": "w", "emptyDir": {}}]
+    one_kubectl("apply", "-f", "-", stdin={
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "all"},
+        "spec": {"completions": 3, "parallelism": 2, "completionMode": "Indexed", "template": {"spec": template}}})
+    done = eventually(lambda: (lambda s: s if s.get("completionTime") else None)(one_kubectl.json("get", "job", "all")["status"]), 30)
+    assert (done["succeeded"], done["completedIndexes"]) == (3, "0-2")
+    assert sorted(one_kubectl("logs", "-l", "job-name=all").out.split("\n"))[1:] == ["index 0", "index 1", "index 2"]
+
+
 def test_active_deadline(one_kubectl):
     one_kubectl("apply", "-f", "-", stdin=pod("late", "sleep", "100", activeDeadlineSeconds=1, terminationGracePeriodSeconds=1))
     end = finished(one_kubectl, "late")

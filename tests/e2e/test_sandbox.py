@@ -1,5 +1,5 @@
 """What the YAML says of security and volumes, as a pod's own processes see it; as root and as an ordinary user
-(YARD_E2E_USER). What only root can give is told apart by `privileged_yard`."""
+(YARD_E2E_USER). What only root can give asks for `as_root`."""
 import os
 import re
 
@@ -7,6 +7,7 @@ import pytest
 
 from harness import Kubectl, newest_kubectl, eventually
 from pods import end_state, output, pod, shell, status
+
 SECCOMP = "grep ^Seccomp: /proc/self/status | tr -d '\\t'"
 
 
@@ -176,6 +177,21 @@ def test_a_memory_volume_is_as_large_as_said(kubectl):
     volumes = [{"name": "m", "emptyDir": {"medium": "Memory", "sizeLimit": "8Mi"}}, {"name": "s", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}]
     mounts = [{"name": "m", "mountPath": "/m"}, {"name": "s", "mountPath": "/dev/shm"}]
     assert output(kubectl, volume_pod("sized", "df -k --output=size /m /dev/shm | tail -n+2 | tr -d ' '", volumes, mounts)) == "8192\n16384\n"
+
+
+def test_files_of_volumes_follow_their_source(kubectl):
+    kubectl("create", "configmap", "rate", "--from-literal=rate=1", "--from-literal=gone=x")
+    one = volume_pod("follows", "until [ \"$(cat /v/rate)\" = 2 ]; do :; done; until grep -q big /about/labels; do :; done; "
+                                "ls /v; cat /fixed", [{"name": "v", "configMap": {"name": "rate"}},
+                                {"name": "about", "downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}}],
+                     [{"name": "v", "mountPath": "/v"}, {"name": "about", "mountPath": "/about"},
+                      {"name": "v", "mountPath": "/fixed", "subPath": "rate"}])
+    kubectl("apply", "-f", "-", stdin=one)
+    eventually(lambda: status(kubectl, "follows")["phase"] == "Running")
+    kubectl("patch", "configmap", "rate", "--type=merge", "-p", '{"data": {"rate": "2", "gone": null, "new": "y"}}')
+    kubectl("label", "pod", "follows", "size=big")
+    assert end_state(kubectl, "follows")["exitCode"] == 0
+    assert kubectl("logs", "follows").out == "new\nrate\n1"
 
 
 def test_what_the_machine_refuses_is_named(yard):

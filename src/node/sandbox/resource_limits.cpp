@@ -19,7 +19,7 @@ void set_resource_limits(const Container& container) {
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
   }
-  if (!in_user_namespace() || !container.cgroups.empty() || container.processes_limit == 0) return;
+  if (!in_user_namespace() || container.processes_limit == 0) return;
   rlimit processes{};
   if (getrlimit(RLIMIT_NPROC, &processes) != 0) return;
   processes.rlim_max = std::min<rlim_t>(processes.rlim_max, container.processes_limit);

@@ -39,7 +39,7 @@ struct Container {
   bool privileged = false;   // sees the machine's devices
   bool masked_proc = true;   // what of /proc and /sys tells about or changes the machine is hidden
   std::string system_calls;  // the filter, hexadecimal (node/seccomp.h); "": none
-  uint64_t processes_limit = 0, memory_limit = 0;  // held without control groups too; 0: none
+  uint64_t processes_limit = 0, memory_limit = 0;  // that no control group holds; 0: none
   std::vector<Mount> mounts;
   std::vector<Cgroup> cgroups;
   uint32_t uid = 0, gid = 0;

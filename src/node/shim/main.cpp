@@ -58,7 +58,7 @@ struct Running {
   bool over_memory = false;  // found so by us, and killed for it
   LogFile log;
   // No control group holds its memory: we look ourselves.
-  bool is_watched() const { return launch.memory_limit > 0 && launch.cgroups.empty(); }
+  bool is_watched() const { return launch.memory_limit > 0; }
 };
 
 class Shim {
