@@ -23,7 +23,8 @@ std::optional<std::string> own_path(std::string_view cgroup, std::string_view co
     const auto parts = split(line, ':');
     if (parts.size() < 3) continue;
     for (const std::string_view name : split(parts[1], ',')) {
-      if (name == controller) return std::string(line.substr(parts[0].size() + parts[1].size() + 2));
+      if (name == controller)
+        return std::string(line.substr(parts[0].size() + parts[1].size() + 2));
     }
   }
   return std::nullopt;
@@ -182,8 +183,7 @@ std::vector<CgroupFolder> container_cgroups(const CgroupRoots& roots, std::strin
       pids.limits.emplace_back("pids.max", std::to_string(*launch.processes_limit));
     out.push_back(std::move(pids));
   }
-  if (!roots.unified.empty())
-    out.push_back(unified_group(roots, folder(roots.unified), launch));
+  if (!roots.unified.empty()) out.push_back(unified_group(roots, folder(roots.unified), launch));
   return out;
 }
 

@@ -21,9 +21,9 @@ TEST(Cgroups, WhereOurGroupsGo) {
     const char *memory, *cpu, *pids, *unified;
   };
   const Row rows[] = {
-      {"v1: below the own group of each controller", "4:memory:/a/b\n3:cpu,cpuacct:/\n2:pids:/x\n0::/\n",
-       kV1Mounts, "/sys/fs/cgroup/memory/a/b", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/pids/x",
-       ""},
+      {"v1: below the own group of each controller",
+       "4:memory:/a/b\n3:cpu,cpuacct:/\n2:pids:/x\n0::/\n", kV1Mounts, "/sys/fs/cgroup/memory/a/b",
+       "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/pids/x", ""},
       {"v2 alone", "0::/user.slice/user-1000.slice/session-3.scope\n", kV2Mounts, "", "", "",
        "/sys/fs/cgroup/user.slice/user-1000.slice/session-3.scope"},
       {"v2 at its root", "0::/\n", kV2Mounts, "", "", "", "/sys/fs/cgroup"},
@@ -103,10 +103,12 @@ TEST(Cgroups, LimitsAsFiles) {
   const Row rows[] = {
       {"v1 with all limits", v1, launch(1 << 20, 1500, 500),
        "v1 /m/yard/uid/c.2\n  memory.limit_in_bytes=1048576\n"
-       "v1 /c/yard/uid/c.2\n  cpu.shares=512\n  cpu.cfs_period_us=100000\n  cpu.cfs_quota_us=150000\n"
+       "v1 /c/yard/uid/c.2\n  cpu.shares=512\n  cpu.cfs_period_us=100000\n  "
+       "cpu.cfs_quota_us=150000\n"
        "v1 /p/yard/uid/c.2\n  pids.max=100\n"},
       {"v1 with none", v1, launch({}, {}, 0),
-       "v1 /m/yard/uid/c.2\nv1 /c/yard/uid/c.2\n  cpu.shares=2\nv1 /p/yard/uid/c.2\n  pids.max=100\n"},
+       "v1 /m/yard/uid/c.2\nv1 /c/yard/uid/c.2\n  cpu.shares=2\nv1 /p/yard/uid/c.2\n  "
+       "pids.max=100\n"},
       {"v2 with all limits", v2, launch(1 << 20, 1500, 1000),
        "v2 /u/yard/uid/c.2\n  ../../cgroup.subtree_control=+cpu +memory +pids\n"
        "  ../cgroup.subtree_control=+cpu +memory +pids\n  memory.oom.group=1\n"

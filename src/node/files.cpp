@@ -92,7 +92,8 @@ void remove_folder(const std::string& path) {
   std::error_code code;
   std::filesystem::remove_all(path, code);
   if (code) {
-    // What a container closed to itself is closed to us too when we are not root: opened, then again.
+    // What a container closed to itself is closed to us too when we are not root: opened, then
+    // again.
     open_folders_below(path);
     code.clear();
     std::filesystem::remove_all(path, code);

@@ -19,12 +19,8 @@ JsonArray texts(const std::vector<std::string>& list) {
 }
 
 JsonObject mount(std::string source, std::string_view target) {
-  return {{"source", std::move(source)},
-          {"target", target},
-          {"subPath", ""},
-          {"readOnly", false},
-          {"recursive", false},
-          {"recursivelyReadOnly", false}};
+  return {{"source", std::move(source)}, {"target", target},   {"subPath", ""},
+          {"readOnly", false},           {"recursive", false}, {"recursivelyReadOnly", false}};
 }
 
 JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodFolders& folders) {
@@ -71,10 +67,8 @@ std::string log_folder_name(std::string_view ns, std::string_view name, std::str
 std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders) {
   JsonArray memory;
   if (!launch.host_ipc)
-    memory.push_back(
-        JsonObject{{"folder", folders.run + "/shm"},
-                                {"bytes", launch.shared_memory_bytes},
-                                {"group", -1}});
+    memory.push_back(JsonObject{
+        {"folder", folders.run + "/shm"}, {"bytes", launch.shared_memory_bytes}, {"group", -1}});
   JsonArray volumes;
   for (const LaunchVolume& volume : launch.volumes) {
     if (volume.type == LaunchVolume::Type::Memory)
@@ -110,40 +104,37 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
     JsonArray limits;
     for (const auto& [file, text] : cgroup.limits)
       limits.push_back(JsonObject{{"file", file}, {"text", text}});
-    cgroup_list.push_back(JsonObject{{"folder", cgroup.folder},
-                                     {"limits", std::move(limits)},
-                                     {"unified", cgroup.unified}});
+    cgroup_list.push_back(JsonObject{
+        {"folder", cgroup.folder}, {"limits", std::move(limits)}, {"unified", cgroup.unified}});
   }
-  return to_text(JsonObject{{"version", 1},
-                            {"container", launch.container},
-                            {"run", launch.run},
-                            {"argv", texts(launch.argv)},
-                            {"env", texts(launch.env)},
-                            {"workingFolder", launch.working_folder},
-                            {"privateRoot", true},
-                            {"readOnlyRoot", launch.read_only_root},
-                            {"noNewPrivileges", launch.no_new_privileges},
-                            {"hostIPC", pod.host_ipc},
-                            {"privileged", launch.privileged},
-                            {"maskedProc", launch.masked_proc},
-                            {"systemCalls", launch.system_calls},
-                            // What a control group holds, the shim need not.
-                            {"processesLimit", is_set(cgroups, "pids.max")
-                                                   ? 0
-                                                   : launch.processes_limit.value_or(0)},
-                            {"memoryLimit", is_set(cgroups, "memory.limit_in_bytes") ||
-                                                    is_set(cgroups, "memory.max")
-                                                ? 0
-                                                : launch.memory_limit_bytes.value_or(0)},
-                            {"hostFolders", std::move(host_folders)},
-                            {"mounts", mounts(launch, pod, folders)},
-                            {"cgroups", std::move(cgroup_list)},
-                            {"uid", launch.uid},
-                            {"gid", launch.gid},
-                            {"groups", std::move(groups)},
-                            {"capabilities", launch.capabilities},
-                            {"oomScoreAdjust", launch.oom_score_adjust},
-                            {"messageFromLog", launch.message_from_log}});
+  return to_text(JsonObject{
+      {"version", 1},
+      {"container", launch.container},
+      {"run", launch.run},
+      {"argv", texts(launch.argv)},
+      {"env", texts(launch.env)},
+      {"workingFolder", launch.working_folder},
+      {"privateRoot", true},
+      {"readOnlyRoot", launch.read_only_root},
+      {"noNewPrivileges", launch.no_new_privileges},
+      {"hostIPC", pod.host_ipc},
+      {"privileged", launch.privileged},
+      {"maskedProc", launch.masked_proc},
+      {"systemCalls", launch.system_calls},
+      // What a control group holds, the shim need not.
+      {"processesLimit", is_set(cgroups, "pids.max") ? 0 : launch.processes_limit.value_or(0)},
+      {"memoryLimit", is_set(cgroups, "memory.limit_in_bytes") || is_set(cgroups, "memory.max")
+                          ? 0
+                          : launch.memory_limit_bytes.value_or(0)},
+      {"hostFolders", std::move(host_folders)},
+      {"mounts", mounts(launch, pod, folders)},
+      {"cgroups", std::move(cgroup_list)},
+      {"uid", launch.uid},
+      {"gid", launch.gid},
+      {"groups", std::move(groups)},
+      {"capabilities", launch.capabilities},
+      {"oomScoreAdjust", launch.oom_score_adjust},
+      {"messageFromLog", launch.message_from_log}});
 }
 
 }  // namespace yard

@@ -214,8 +214,8 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   launch.capabilities = container_capabilities(container);
   launch.privileged = bool_at(container, {"securityContext", "privileged"});
   launch.no_new_privileges = !launch.privileged;
-  launch.masked_proc = !launch.privileged &&
-                       text_at(container, {"securityContext", "procMount"}) != "Unmasked";
+  launch.masked_proc =
+      !launch.privileged && text_at(container, {"securityContext", "procMount"}) != "Unmasked";
   if ((out.refusal = set_system_calls(launch, pod, container))) return out;
   launch.oom_score_adjust = oom_score(pod, container, facts.memory_bytes);
   set_limits(launch, container);

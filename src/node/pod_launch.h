@@ -11,7 +11,7 @@ struct LaunchFacts {
   PodFactsForEnv env;
   std::string api_host;  // KUBERNETES_SERVICE_HOST and _PORT
   int api_port = 0;
-  int64_t memory_bytes = 0;  // of the machine
+  int64_t memory_bytes = 0;         // of the machine
   int64_t processes_limit = 32768;  // of a container
 };
 

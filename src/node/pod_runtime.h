@@ -51,7 +51,7 @@ struct PodLaunch {
   std::string hosts;                 // the text of /etc/hosts
   uint64_t shared_memory_bytes = 0;  // of /dev/shm; 0: half of the machine's memory
   bool host_ipc = false, host_pid = false, share_pid = false;
-  std::string play;                  // how a simulated node plays it (node/simulated)
+  std::string play;  // how a simulated node plays it (node/simulated)
 };
 
 // What one run of one container is told.

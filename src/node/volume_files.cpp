@@ -67,7 +67,8 @@ Result<void> make_files(const LaunchVolume& volume, const std::string& folder) {
 bool is_shown(const LaunchVolume& volume, const std::string& folder, const std::string& version) {
   size_t there = 0;
   std::error_code code;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder + "/" + version, code))
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(folder + "/" + version, code))
     there += entry.is_regular_file(code) ? 1 : 0;
   return there == volume.files.size() &&
          std::ranges::all_of(volume.files, [&](const LaunchFile& file) {
@@ -78,7 +79,8 @@ bool is_shown(const LaunchVolume& volume, const std::string& folder, const std::
 
 // ..first, ..2, ..3
 std::string version_after(const std::string& version) {
-  const auto number = parse_int64(std::string_view(version).substr(std::min<size_t>(2, version.size())));
+  const auto number =
+      parse_int64(std::string_view(version).substr(std::min<size_t>(2, version.size())));
   return fmt::format("..{}", number ? *number + 1 : 2);
 }
 

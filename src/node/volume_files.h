@@ -11,8 +11,8 @@ namespace yard {
 // Done again it changes nothing that a container has written.
 Result<void> make_volume(const LaunchVolume& volume, const std::string& folder);
 
-// Files that have changed since: a new version beside the old, and one rename that shows it. What is
-// the same already is left alone.
+// Files that have changed since: a new version beside the old, and one rename that shows it. What
+// is the same already is left alone.
 Result<void> update_volume_files(const LaunchVolume& volume, const std::string& folder);
 
 }  // namespace yard

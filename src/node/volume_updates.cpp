@@ -29,9 +29,8 @@ std::set<std::pair<std::string, std::string>> volume_sources(const Json& volume)
   std::set<std::pair<std::string, std::string>> out;
   add_sources(volume, out);
   const JsonArray& projected = list_at(volume, {"projected", "sources"});
-  const bool has_token = std::ranges::any_of(projected, [](const Json& source) {
-    return find(source, "serviceAccountToken") != nullptr;
-  });
+  const bool has_token = std::ranges::any_of(
+      projected, [](const Json& source) { return find(source, "serviceAccountToken") != nullptr; });
   if (has_token) return {};
   for (const Json& source : projected)
     add_sources(source, out);

@@ -1,6 +1,6 @@
 #pragma once
-// Keeps the files of configMap, secret and downwardAPI volumes up to date while their pods run. What
-// is mounted by subPath stays as it was at the start, as upstream. Loop thread.
+// Keeps the files of configMap, secret and downwardAPI volumes up to date while their pods run.
+// What is mounted by subPath stays as it was at the start, as upstream. Loop thread.
 
 #include <deque>
 #include <map>

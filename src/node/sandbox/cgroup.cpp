@@ -66,8 +66,7 @@ std::string enter_cgroups(const std::vector<Cgroup>& cgroups) {
 
 int open_unified_cgroup(const std::vector<Cgroup>& cgroups) {
   for (const Cgroup& cgroup : cgroups) {
-    if (cgroup.unified)
-      return open(cgroup.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (cgroup.unified) return open(cgroup.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   }
   return -1;
 }

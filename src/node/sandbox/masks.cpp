@@ -9,8 +9,8 @@
 namespace shim {
 namespace {
 
-constexpr const char* kHiddenFiles[] = {"/proc/kcore",      "/proc/keys",
-                                        "/proc/timer_list", "/proc/latency_stats",
+constexpr const char* kHiddenFiles[] = {"/proc/kcore",       "/proc/keys",
+                                        "/proc/timer_list",  "/proc/latency_stats",
                                         "/proc/sched_debug", "/proc/kmsg"};
 constexpr const char* kHiddenFolders[] = {"/proc/acpi", "/proc/scsi", "/sys/firmware"};
 constexpr const char* kReadOnly[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus",
@@ -25,12 +25,12 @@ std::string failure(const std::string& what) {
 std::string mask_machine(const std::string& root) {
   // Not every kernel has every one: a mount point that is missing hides nothing.
   for (const char* path : kHiddenFiles) {
-    if (mount("/dev/null", (root + path).c_str(), nullptr, MS_BIND, nullptr) != 0 && errno != ENOENT)
+    if (mount("/dev/null", (root + path).c_str(), nullptr, MS_BIND, nullptr) != 0 &&
+        errno != ENOENT)
       return failure(std::string("cannot hide ") + path);
   }
   for (const char* path : kHiddenFolders) {
-    if (mount("tmpfs", (root + path).c_str(), "tmpfs", MS_RDONLY, "size=0") != 0 &&
-        errno != ENOENT)
+    if (mount("tmpfs", (root + path).c_str(), "tmpfs", MS_RDONLY, "size=0") != 0 && errno != ENOENT)
       return failure(std::string("cannot hide ") + path);
   }
   for (const char* path : kReadOnly) {

@@ -59,10 +59,10 @@ uint64_t kilobytes_after(const std::string& text, const char* label) {
 
 uint64_t memory_below(pid_t process, int depth) {
   std::string text;
-  if (depth > kMostDepth || !read_whole(("/proc/" + std::to_string(process) + "/status").c_str(), text))
+  if (depth > kMostDepth ||
+      !read_whole(("/proc/" + std::to_string(process) + "/status").c_str(), text))
     return 0;
-  uint64_t bytes =
-      (kilobytes_after(text, "RssAnon:") + kilobytes_after(text, "RssShmem:")) * 1024;
+  uint64_t bytes = (kilobytes_after(text, "RssAnon:") + kilobytes_after(text, "RssShmem:")) * 1024;
   for (const pid_t child : children_of(process))
     bytes += memory_below(child, depth + 1);
   return bytes;

@@ -42,8 +42,8 @@ std::string bind_read_only(const std::string& source, const std::string& target)
   if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | recursive, &attributes,
               sizeof attributes) != 0) {
     problem = failure("cannot make read-only " + source);
-  } else if (syscall(SYS_move_mount, tree, "", AT_FDCWD, target.c_str(),
-                     MOVE_MOUNT_F_EMPTY_PATH) != 0) {
+  } else if (syscall(SYS_move_mount, tree, "", AT_FDCWD, target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) !=
+             0) {
     problem = failure("cannot show " + source);
   }
   close(tree);

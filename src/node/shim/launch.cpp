@@ -39,8 +39,8 @@ std::string read_pod(const char* path, Pod& pod) {
   pod.host_pid = root["hostPID"].boolean;
   pod.share_pid = root["sharePID"].boolean;
   for (const Value& item : root["memory"].items)
-    pod.memory.push_back({item["folder"].text, static_cast<uint64_t>(item["bytes"].number),
-                          item["group"].number});
+    pod.memory.push_back(
+        {item["folder"].text, static_cast<uint64_t>(item["bytes"].number), item["group"].number});
   return "";
 }
 

@@ -112,7 +112,8 @@ bool Shim::open(int first_client) {
   sigaddset(&children, SIGCHLD);
   signals_ = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0 || !listen_on_socket()) return perror("the pod's socket"), false;
-  if (!pod_.host_ipc && !make_folders(folder_ + "/shm")) return perror("the shared memory folder"), false;
+  if (!pod_.host_ipc && !make_folders(folder_ + "/shm"))
+    return perror("the shared memory folder"), false;
   if (first_client >= 0) {
     fcntl(first_client, F_SETFD, FD_CLOEXEC);
     clients_.push_back(first_client);
