@@ -48,6 +48,7 @@ void add_describe(Program& program);
 void add_apply(Program& program);
 void add_delete(Program& program);
 void add_completion(Program& program);
+void add_keeper(Program& program);  // hidden
 
 // Shared by up, down and restart.
 // This machine as a node, as the command line says it.

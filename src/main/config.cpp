@@ -69,9 +69,13 @@ Result<Config> parse_config(const std::string& text, const std::string& file) {
       config.port = static_cast<int>(port);
     } else if (key == "logLevel") {
       config.log_level = TRY(level_named(file, value));
+    } else if (key == "network") {
+      const std::string name = value.is_string() ? std::string(value.get_string()) : "";
+      if (name != "island" && name != "shared") return wrong(file, key, "island or shared");
+      config.shared_network = name == "shared";
     } else {
       return error(Reason::BadRequest,
-                   fmt::format("{}: there is no setting {}; known are address, logLevel and port",
+                   fmt::format("{}: there is no setting {}; known are address, logLevel, network and port",
                                file, quoted(key)));
     }
   }

@@ -14,6 +14,7 @@ struct Config {
   std::optional<std::string> address;
   std::optional<int> port;
   std::optional<LogLevel> log_level;
+  bool shared_network = false;  // network: shared
 };
 
 // <state>/config.yaml, else $XDG_CONFIG_HOME/trainyard/config.yaml, else none. Unknown keys are

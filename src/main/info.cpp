@@ -59,22 +59,21 @@ std::string server_url(const StateFolder& folder) {
   return kubeconfig.substr(start, kubeconfig.find('\n', start) - start);
 }
 
-// The node's own words: the agent has put them into a condition.
-std::vector<std::string> node_degradations(const StateFolder& folder) {
-  std::vector<std::string> out;
-  const auto nodes = connect_to(folder)->call("GET", "/api/v1/nodes", {}, "");
-  auto parsed = nodes && nodes->status == 200 ? parse_json(nodes->body) : parse_json("{}");
-  if (!parsed) return out;
-  for (const Json& node : list_at(parsed->value, {"items"})) {
+// What the server says on its node that pods have to do without: a condition each, a sentence a line.
+void add_degradations(InfoFacts& facts, const StateFolder& folder) {
+  const auto answer = connect_to(folder)->call("GET", "/api/v1/nodes", {}, "");
+  const auto nodes = parse_json(answer && answer->status == 200 ? answer->body : "");
+  if (!nodes) return;
+  for (const Json& node : list_at(nodes->value, {"items"})) {
     for (const Json& condition : list_at(node, {"status", "conditions"})) {
-      if (text_at(condition, {"type"}) != "SandboxDegraded" ||
+      const std::string_view type = text_at(condition, {"type"});
+      if ((type != "NetworkDegraded" && type != "SandboxDegraded") ||
           text_at(condition, {"status"}) != "True")
         continue;
       for (const std::string_view line : split(text_at(condition, {"message"}), '\n'))
-        out.emplace_back(line);
+        facts.degradations.emplace_back(line);
     }
   }
-  return out;
 }
 
 int show_info(const StateFolder& folder) {
@@ -92,8 +91,8 @@ int show_info(const StateFolder& folder) {
     const auto metrics = connect_to(folder)->call("GET", "/metrics", {}, "");
     if (metrics && metrics->status == 200) {
       facts.metrics = metrics->body;
-      facts.degradations = node_degradations(folder);
       code = kOk;
+      add_degradations(facts, folder);
     } else {
       facts.degradations.push_back(metrics ? fmt::format("/metrics answers {}", metrics->status)
                                            : metrics.error().message);

@@ -53,6 +53,7 @@ int main_program(int count, char** arguments) {
   add_delete(program);
   add_completion(program);
   add_version(program);
+  add_keeper(program);
   try {
     program.app.parse(count, arguments);
   } catch (const CLI::ParseError& problem) {

@@ -25,6 +25,7 @@
 #include "controllers/lifecycle/namespaces.h"
 #include "main/config.h"
 #include "main/credentials.h"
+#include "main/pod_network.h"
 #include "net/loop.h"
 #include "net/server.h"
 #include "node/agent.h"
@@ -146,10 +147,19 @@ int serve(StateFolder folder, const ServeOptions& given) {
       make_http_server([&api](HttpRequest request, std::shared_ptr<Responder> responder) {
         api.handle(std::move(request), std::move(responder));
       });
-  auto port = listen(*http, folder, options,
-                     TlsFiles{credentials->server.certificate_pem, credentials->server.key_pem,
-                              credentials->ca.certificate_pem});
+  const TlsFiles tls{credentials->server.certificate_pem, credentials->server.key_pem,
+                     credentials->ca.certificate_pem};
+  auto port = listen(*http, folder, options, tls);
   if (!port) return fail(options, port.error());
+  const std::string state = std::filesystem::absolute(folder.path()).lexically_normal().string();
+  const bool simulated = options.node.simulated > 0;  // then nothing runs
+  PodNetworkWiring network =
+      open_pod_network(*loop, state, config->shared_network || simulated);
+  if (const int listener = network.island ? network.island->take_api_listener() : -1;
+      listener >= 0) {
+    if (auto inside = http->listen_tls_on(listener, tls); !inside)
+      return fail(options, inside.error());
+  }
   if (auto socket = http->listen_unix(folder.socket()); !socket)
     return fail(options, socket.error());
   const bool everywhere = options.address == "0.0.0.0" || options.address == "::";
@@ -170,10 +180,10 @@ int serve(StateFolder folder, const ServeOptions& given) {
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
   CustomResources custom_resources(*loop, store, api);
   std::unique_ptr<Controllers> controllers;
-  const std::string state = std::filesystem::absolute(folder.path()).lexically_normal().string();
   auto shim = install_shim(state);
   if (!shim) return fail(options, shim.error());
-  RealPodRuntime runtime(*loop, state, *shim);
+  network.network().set_host_api(host, *port);
+  RealPodRuntime runtime(*loop, state, *shim, network.network());
   MachineFacts machine = read_machine(state);
   machine.degradations =
       sandbox_degradations({geteuid() == 0, probe_sandbox(*shim, state), runtime.refusals()});
@@ -181,7 +191,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
   PodLogs pod_logs(client, *loop, runtime);
   api.set_pod_streams(&pod_logs);
   NodeOptions node = options.node;
-  node.api_port = *port;
+  if (!simulated) node.network_problem = network.problem();
   std::unique_ptr<Agent> agent;
   std::unique_ptr<VolumeUpdates> volume_updates;
   std::unique_ptr<Scheduler> scheduler;
@@ -197,7 +207,12 @@ int serve(StateFolder folder, const ServeOptions& given) {
       controllers = std::make_unique<Controllers>(*loop, client, identity);
       scheduler = std::make_unique<Scheduler>(client, *loop);
       PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
-      agent = std::make_unique<Agent>(client, *loop, pods, node, machine);
+      agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node, machine);
+      if (!simulated) {
+        start_names(network, client, *loop, [&agent](std::string problem) {
+          if (agent) agent->set_network_problem(std::move(problem));
+        });
+      }
       agent->start();
       volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
       api.set_ready(true);
@@ -212,6 +227,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
   api.shut_down();
   http->stop();
   volume_updates.reset();
+  network.names.reset();
   agent.reset();  // pods run on
   scheduler.reset();
   controllers.reset();

@@ -22,6 +22,7 @@
 #include "main/serve.h"
 #include "node/cgroup_folders.h"
 #include "node/end_pods.h"
+#include "node/network/island_network.h"
 
 namespace yard {
 namespace {
@@ -271,6 +272,7 @@ void add_down(Program& program) {
           ended > 0) {
         std::printf("ended %d pod%s\n", ended, ended == 1 ? "" : "s");
       }
+      end_keeper(folder->path());
       sweep_all_cgroups(std::filesystem::absolute(folder->path()).lexically_normal().string());
       return kOk;
     };

@@ -16,7 +16,6 @@ namespace {
 const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
 using std::chrono::seconds;
 constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
-constexpr uint32_t kAddresses = 1 << 22;  // 127.64.0.0/10
 
 // What a simulated node needs of a pod: neither volumes nor images.
 Result<PodLaunch> played_launch(const Json& tree) {
@@ -37,11 +36,12 @@ EventNote note_of(const PodEvent& event) {
 
 }  // namespace
 
-Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options,
-             MachineFacts machine)
+Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& network,
+             NodeOptions options, MachineFacts machine)
     : client_(client),
       loop_(loop),
       runtime_(runtime),
+      network_(network),
       options_(std::move(options)),
       machine_(std::move(machine)),
       events_(loop, client, "kubelet",
@@ -67,6 +67,12 @@ void Agent::start() {
       register_node(name);
     take_up_pods();
   });
+}
+
+void Agent::set_network_problem(std::string problem) {
+  options_.network_problem = std::move(problem);
+  for (const std::string& name : node_names(options_))
+    register_node(name);
 }
 
 // A yard that was simulated before, or is so now, has no use for the nodes of the other way.
@@ -184,11 +190,7 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
     });
   }
   if (pod.pod_ip.empty()) {
-    pod.pod_ip = bool_at(tree, {"spec", "hostNetwork"})
-                     ? options_.address
-                     : std::string(text_at(tree, {"status", "podIP"}));
-    if (pod.pod_ip.empty()) pod.pod_ip = free_address();
-    addresses_.insert(pod.pod_ip);
+    pod.pod_ip = pod_address(pod, tree, world.record);
   }
   world.pod = std::move(tree);
   world.now = loop_.now();
@@ -227,6 +229,7 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   if (plan.stop) runtime_.stop(pod.uid);
   if (plan.remove && may_write) {
     runtime_.remove(pod.uid);
+    network_.release(pod.uid);
     sync_later(pod.uid);
   }
   if (plan.look_again) wait_until(pod, *plan.look_again);
@@ -251,8 +254,7 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
     const ObjectPtr object = client_.get({"v1", std::string(kind)}, ns, name);
     return object == nullptr ? Json() : object->tree();
   };
-  out.api_host = options_.api_host;
-  out.api_port = options_.api_port;
+  out.network = network_.facts();
   out.processes_limit = options_.pod_pids_limit;
   out.memory_bytes = machine_.memory_bytes;
   return out;
@@ -380,7 +382,7 @@ void Agent::end_gone_pod(Pod& pod) {
   if (record != nullptr && record->alive) return runtime_.stop(pod.uid);
   runtime_.remove(pod.uid);
   runtime_.remove_logs(pod.ns, pod.name, pod.uid);
-  addresses_.erase(pod.pod_ip);
+  network_.release(pod.uid);
   loop_.cancel(pod.timer);
   pods_.erase(pod.uid);
 }
@@ -397,16 +399,14 @@ void Agent::wait_until(Pod& pod, Time at) {
   });
 }
 
-// A loopback address of its own for each pod: names of peers resolve to different places although
-// all share the host's network.
-std::string Agent::free_address() {
-  for (uint32_t tries = 0; tries < kAddresses; ++tries) {
-    const uint32_t number = 1 + next_address_++ % (kAddresses - 2);
-    std::string address =
-        fmt::format("127.{}.{}.{}", 64 + (number >> 16), (number >> 8) & 255, number & 255);
-    if (!addresses_.contains(address)) return address;
-  }
-  return options_.address;
+// Kept for as long as something of the pod may run; what has ended keeps only the text in its status.
+std::string Agent::pod_address(const Pod& pod, const Json& tree, const PodRecord* record) {
+  if (bool_at(tree, {"spec", "hostNetwork"})) return options_.address;
+  std::string_view known = text_at(tree, {"status", "podIP"});
+  const std::string_view phase = text_at(tree, {"status", "phase"});
+  if (record == nullptr && (phase == "Succeeded" || phase == "Failed")) return std::string(known);
+  if (known.empty() && record != nullptr) known = record->address;
+  return network_.address_for(pod.uid, known);
 }
 
 }  // namespace yard

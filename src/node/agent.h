@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "client/client.h"
 #include "client/event_recorder.h"
+#include "node/network/pod_network.h"
 #include "node/node_object.h"
 #include "node/plan_pod.h"
 #include "node/pod_launch.h"
@@ -19,13 +20,16 @@ namespace yard {
 
 class Agent {
  public:
-  Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options, MachineFacts machine);
+  Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& network, NodeOptions options,
+        MachineFacts machine);
   ~Agent();
 
   // Registers the node, takes up the pods of an earlier server, then follows the API.
   void start();
   // The pods of this node as they are known here, for whoever reads their logs.
   const PodRuntime& runtime() const { return runtime_; }
+  // Says on the node what its pods miss of the network.
+  void set_network_problem(std::string problem);
 
  private:
   // What the agent remembers of one pod between two looks.
@@ -61,18 +65,17 @@ class Agent {
   void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventNote> announced);
   void delete_object(Pod& pod);
   void wait_until(Pod& pod, Time at);
-  std::string free_address();
+  std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);
   LaunchFacts launch_facts(const Pod& pod) const;
 
   Client& client_;
   Loop& loop_;
   PodRuntime& runtime_;
+  PodNetwork& network_;
   NodeOptions options_;
   MachineFacts machine_;
   EventRecorder events_;
   std::map<std::string, Pod, std::less<>> pods_;
-  std::set<std::string> addresses_;
-  uint32_t next_address_ = 0;
   Client::Subscription subscription_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -33,7 +33,7 @@ class AgentTest : public ::testing::Test {
     machine.cpus = 4;
     machine.memory_bytes = int64_t{8} << 30;
     scheduler_ = std::make_unique<Scheduler>(client_, harness_.loop);
-    agent_ = std::make_unique<Agent>(client_, harness_.loop, runtime_, NodeOptions{}, machine);
+    agent_ = std::make_unique<Agent>(client_, harness_.loop, runtime_, network_, NodeOptions{}, machine);
     agent_->start();
     settle();
   }
@@ -73,6 +73,7 @@ class AgentTest : public ::testing::Test {
   DirectClient client_;
   SimPodRuntime runtime_;
   std::unique_ptr<Scheduler> scheduler_;
+  SharedNetwork network_;
   std::unique_ptr<Agent> agent_;
 };
 

@@ -31,6 +31,8 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
   };
   if (!pod.hosts.empty() && !is_taken("/etc/hosts"))
     out.push_back(mount(folders.run + "/hosts", "/etc/hosts"));
+  if (!pod.resolv_conf.empty() && !is_taken("/etc/resolv.conf"))
+    out.push_back(mount(folders.run + "/resolv.conf", "/etc/resolv.conf"));
   if (!launch.message_path.empty() && !is_taken(launch.message_path)) {
     out.push_back(mount(folders.message(launch.container, launch.run), launch.message_path));
   }
@@ -84,6 +86,9 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders) 
                             {"pod", launch.name},
                             {"hostname", launch.hostname},
                             {"hosts", !launch.hosts.empty()},
+                            {"resolvConf", !launch.resolv_conf.empty()},
+                            {"address", launch.address},
+                            {"hostNetwork", launch.host_network},
                             {"logFolder", folders.logs},
                             {"hostIPC", launch.host_ipc},
                             {"hostPID", launch.host_pid},

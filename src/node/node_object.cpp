@@ -5,6 +5,7 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -30,14 +31,15 @@ std::string os_release_name() {
   return "Linux";
 }
 
-JsonArray conditions(const MachineFacts& machine, const Json& live, Time now) {
+JsonArray conditions(const NodeOptions& options, const MachineFacts& machine, const Json& live,
+                     Time now) {
   struct Row {
     std::string_view type, status, reason, message;
   };
   std::string degraded;
   for (const std::string& sentence : machine.degradations)
     degraded += (degraded.empty() ? "" : "\n") + sentence;
-  const Row rows[] = {
+  std::vector<Row> rows{
       {"MemoryPressure", "False", "KubeletHasSufficientMemory",
        "kubelet has sufficient memory available"},
       {"DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
@@ -46,6 +48,9 @@ JsonArray conditions(const MachineFacts& machine, const Json& live, Time now) {
        degraded.empty() ? "SandboxComplete" : "KernelRefuses",
        degraded.empty() ? "pods have all of their sandbox" : std::string_view(degraded)},
       {"Ready", "True", "KubeletReady", "the node agent takes pods"}};
+  if (!options.network_problem.empty())
+    rows.push_back(
+        {"NetworkDegraded", "True", "NotAllIsHere", options.network_problem.c_str()});
   JsonArray out;
   for (const Row& row : rows) {
     std::string changed = rfc3339(now);
@@ -137,7 +142,7 @@ Json node_object(const NodeOptions& options, const std::string& name, const Mach
   } else {
     spec["taints"] = std::move(taints);
   }
-  JsonArray now_true = conditions(machine, live, now);
+  JsonArray now_true = conditions(options, machine, live, now);
   JsonObject& status = object_at(root, "status");
   status["capacity"] = capacity;
   status["allocatable"] = std::move(capacity);

@@ -18,9 +18,8 @@ struct NodeOptions {
   std::map<std::string, std::string> labels;    // --node-label
   int fake_gpus = 0;                            // --fake-gpus: nvidia.com/gpu without any device
   int64_t pod_pids_limit = 32768;               // --pod-pids-limit: a fork bomb ends in its pod
+  std::string network_problem;  // what pods miss of the network, in a sentence
   int simulated = 0;  // --simulate: so many nodes sim-0, sim-1 ... in place of this machine
-  std::string api_host = "127.0.0.1";  // where pods reach the API server
-  int api_port = 0;
 };
 
 inline constexpr std::string_view kSimulatedLabel = "trainyard.dev/simulated";

@@ -8,6 +8,7 @@
 #include "api/tree.h"
 #include "base/strings.h"
 #include "node/capabilities.h"
+#include "node/network/resolv_conf.h"
 #include "node/pod_volumes.h"
 #include "node/seccomp.h"
 
@@ -191,12 +192,16 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   launch.run = run;
   if ((out.refusal = image_refusal(container))) return out;
   if ((out.refusal = set_identity(launch, pod, container))) return out;
+  const bool host_network = bool_at(pod, {"spec", "hostNetwork"});
+  const std::string& api_host =
+      host_network ? facts.network.host_api_host : facts.network.api_host;
+  const int api_port = host_network ? facts.network.host_api_port : facts.network.api_port;
   Environment base{{"PATH", std::string(kPath)},
                    {"HOSTNAME", pod_hostname(pod)},
                    {"HOME", launch.uid == 0 ? "/root" : "/home/pod"},
-                   {"KUBERNETES_SERVICE_HOST", facts.api_host},
-                   {"KUBERNETES_SERVICE_PORT", std::to_string(facts.api_port)},
-                   {"KUBERNETES_SERVICE_PORT_HTTPS", std::to_string(facts.api_port)}};
+                   {"KUBERNETES_SERVICE_HOST", api_host},
+                   {"KUBERNETES_SERVICE_PORT", std::to_string(api_port)},
+                   {"KUBERNETES_SERVICE_PORT_HTTPS", std::to_string(api_port)}};
   auto environment = container_environment(pod, container, facts.env, base);
   if (!environment) {
     out.refusal = LaunchRefusal{"CreateContainerConfigError", environment.error().message};
@@ -233,7 +238,12 @@ Result<PodLaunch> pod_launch(const Json& pod, const LaunchFacts& facts) {
   out.host_ipc = bool_at(pod, {"spec", "hostIPC"});
   out.host_pid = bool_at(pod, {"spec", "hostPID"});
   out.share_pid = bool_at(pod, {"spec", "shareProcessNamespace"});
-  if (!bool_at(pod, {"spec", "hostNetwork"})) out.hosts = hosts_text(pod, facts);
+  out.host_network = bool_at(pod, {"spec", "hostNetwork"});
+  if (!out.host_network) {
+    out.hosts = hosts_text(pod, facts);
+    out.address = facts.env.pod_ip;
+  }
+  out.resolv_conf = resolv_conf(pod, facts.network.resolv_conf, facts.network.dns);
   out.volumes = TRY(pod_volumes(pod, facts.env));
   return out;
 }

@@ -49,6 +49,9 @@ struct PodLaunch {
   std::string hostname;
   std::vector<LaunchVolume> volumes;
   std::string hosts;                 // the text of /etc/hosts
+  std::string resolv_conf;           // and of /etc/resolv.conf; "": the host's own
+  std::string address;               // in the pods' network
+  bool host_network = false;         // no network of its own
   uint64_t shared_memory_bytes = 0;  // of /dev/shm; 0: half of the machine's memory
   bool host_ipc = false, host_pid = false, share_pid = false;
   std::string play;  // how a simulated node plays it (node/simulated)
@@ -97,6 +100,7 @@ struct ContainerRun {
 
 struct PodRecord {
   std::string uid, ns, name;
+  std::string address;                // as its launch said
   bool alive = false;                 // its shim answers
   std::vector<ContainerRun> runs;     // in order of their starts
   std::vector<std::string> refusals;  // what the kernel refused of the sandbox

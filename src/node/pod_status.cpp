@@ -243,7 +243,7 @@ Json next_status(const PodWorld& world, const PodView& view) {
   out["conditions"] = condition_list(world, conditions_of(world, view, phase));
   out["hostIP"] = world.host_ip;
   out["hostIPs"] = JsonArray{JsonObject{{"ip", world.host_ip}}};
-  if (world.record != nullptr && !world.pod_ip.empty()) {
+  if (!world.pod_ip.empty()) {
     out["podIP"] = world.pod_ip;
     out["podIPs"] = JsonArray{JsonObject{{"ip", world.pod_ip}}};
   }

@@ -30,6 +30,7 @@ namespace {
 constexpr size_t kMostJournal = 64 << 20, kMostMessage = 4096, kMostLogMessage = 2048;
 constexpr size_t kMostLogMessageLines = 80;
 constexpr size_t kMostLaunchFile = 16 << 20;
+constexpr int kLowestCopy = 20;
 
 Json read_json(const std::string& path) {
   const auto text = read_text(path, kMostLaunchFile);
@@ -52,12 +53,20 @@ std::string log_text(std::string_view raw) {
   return out;
 }
 
+void close_namespaces(const PodNamespaces& namespaces) {
+  for (const int fd : {namespaces.net, namespaces.island, namespaces.user}) {
+    if (fd >= 0) close(fd);
+  }
+}
+
 }  // namespace
 
-RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string shim)
+RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string shim,
+                               PodNetwork& network)
     : loop_(loop),
       state_(std::move(state_folder)),
       shim_(std::move(shim)),
+      network_(network),
       cgroups_(prepare_cgroups(state_)) {}
 
 RealPodRuntime::~RealPodRuntime() {
@@ -129,6 +138,8 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->launch.hosts = bool_at(launch, {"hosts"}) ? "kept" : "";
   pod->launch.host_ipc = bool_at(launch, {"hostIPC"});
   pod->launch.host_pid = bool_at(launch, {"hostPID"});
+  pod->launch.resolv_conf = bool_at(launch, {"resolvConf"}) ? "kept" : "";
+  pod->launch.address = text_at(launch, {"address"});
   for (const Json& entry : list_at(launch, {"hostPaths"})) {
     LaunchVolume volume;
     volume.name = text_at(entry, {"name"});
@@ -140,6 +151,7 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->record.uid = uid;
   pod->record.ns = pod->launch.ns;
   pod->record.name = pod->launch.name;
+  pod->record.address = pod->launch.address;
   read_journal(*pod);
   Pod& kept = *(pods_[uid] = std::move(pod));
   const int socket = connect_to_shim(folder, false);
@@ -163,6 +175,8 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
           for (const LaunchVolume& volume : kept->volumes)
             TRY(make_volume(volume, folders.volume(volume.name)));
           if (!kept->hosts.empty()) TRY(write_text(folders.run + "/hosts", kept->hosts, 0644));
+          if (!kept->resolv_conf.empty())
+            TRY(write_text(folders.run + "/resolv.conf", kept->resolv_conf, 0644));
           // The shim syncs it before its first journal entry: a start does not wait for the disk.
           return write_text(folders.run + "/launch.json", pod_launch_text(*kept, folders), 0600);
         }();
@@ -179,11 +193,24 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
         }
         pod->launch = std::move(*kept);
         pod->folders = folders;
-        done(spawn_shim(*pod));
+        pod->record.address = pod->launch.address;
+        if (pod->launch.host_network) return done(spawn_shim(*pod, {}));
+        network_.prepare_start(pod->record.uid, pod->launch.address,
+                               [this, uid = pod->record.uid, alive, done = std::move(done)](
+                                   const Result<PodNamespaces>& prepared) {
+                                 Pod* there = *alive ? find_pod(uid) : nullptr;
+                                 if (there == nullptr || !prepared) {
+                                   if (prepared) close_namespaces(*prepared);
+                                   return done(prepared ? error(Reason::NotFound, "the pod is gone")
+                                                        : prepared.error());
+                                 }
+                                 done(spawn_shim(*there, *prepared));
+                                 close_namespaces(*prepared);
+                               });
       });
 }
 
-Result<void> RealPodRuntime::spawn_shim(Pod& pod) {
+Result<void> RealPodRuntime::spawn_shim(Pod& pod, const PodNamespaces& namespaces) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
     return system_error("cannot make a socket for the pod");
@@ -194,7 +221,16 @@ Result<void> RealPodRuntime::spawn_shim(Pod& pod) {
                                    O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
-  posix_spawn_file_actions_addclosefrom_np(&actions, 4);
+  std::string inherited[3];  // as the shim's arguments name them
+  int next = 4;
+  std::vector<int> copies;
+  for (const int fd : {namespaces.net, namespaces.island, namespaces.user}) {
+    inherited[copies.size()] = std::to_string(fd < 0 ? -1 : next);
+    // A copy with a number that none of these actions overwrites.
+    copies.push_back(fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, kLowestCopy));
+    if (fd >= 0) posix_spawn_file_actions_adddup2(&actions, copies.back(), next++);
+  }
+  posix_spawn_file_actions_addclosefrom_np(&actions, next);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t all, none;
@@ -203,7 +239,9 @@ Result<void> RealPodRuntime::spawn_shim(Pod& pod) {
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  const char* arguments[] = {"trainyard-shim", pod.folders.run.c_str(), "3", nullptr};
+  const char* arguments[] = {"trainyard-shim",     pod.folders.run.c_str(), "3",
+                             inherited[0].c_str(), inherited[1].c_str(),    inherited[2].c_str(),
+                             nullptr};
   const char* environment[] = {nullptr};
   pid_t pid = 0;
   const int problem = posix_spawn(&pid, shim_.c_str(), &actions, &attributes,
@@ -211,6 +249,9 @@ Result<void> RealPodRuntime::spawn_shim(Pod& pod) {
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(ends[1]);
+  for (const int fd : copies) {
+    if (fd >= 0) close(fd);
+  }
   if (problem != 0) {
     close(ends[0]);
     errno = problem;

@@ -7,6 +7,7 @@
 #include "base/loop.h"
 #include "node/cgroup_folders.h"
 #include "node/launch_files.h"
+#include "node/network/pod_network.h"
 #include "node/pod_runtime.h"
 
 namespace yard {
@@ -14,7 +15,7 @@ namespace yard {
 class RealPodRuntime : public PodRuntime {
  public:
   // `shim` is the path of the installed executable (node/shim_program.h).
-  RealPodRuntime(Loop& loop, std::string state_folder, std::string shim);
+  RealPodRuntime(Loop& loop, std::string state_folder, std::string shim, PodNetwork& network);
   ~RealPodRuntime() override;  // leaves every pod running
 
   void on_change(std::function<void(const std::string& uid)> callback) override {
@@ -55,7 +56,7 @@ class RealPodRuntime : public PodRuntime {
   PodFolders folders_of(const PodLaunch& launch) const;
   Pod* find_pod(std::string_view uid);
   void adopt(const std::string& uid);
-  Result<void> spawn_shim(Pod& pod);
+  Result<void> spawn_shim(Pod& pod, const PodNamespaces& namespaces);
   void watch(Pod& pod, int socket);
   void on_readable(const std::string& uid);
   void read_journal(Pod& pod);
@@ -67,6 +68,7 @@ class RealPodRuntime : public PodRuntime {
 
   Loop& loop_;
   std::string state_, shim_;
+  PodNetwork& network_;
   CgroupPlace cgroups_;
   std::map<std::string, std::unique_ptr<Pod>, std::less<>> pods_;
   std::vector<std::function<void(const std::string&)>> changed_;

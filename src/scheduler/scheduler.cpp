@@ -14,7 +14,19 @@ namespace {
 const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
 // Places among a pod's selectable fields (api/core/pod.cpp).
 constexpr size_t kNodeName = 0, kPhase = 6;
-constexpr std::string_view kGang = "trainyard.dev/gang", kGangLeast = "trainyard.dev/gang-min";
+constexpr std::string_view kGang = "trainyard.dev/gang", kGangSize = "trainyard.dev/gang-size";
+
+// The name of its gang: as it says, else that of the object that made it.
+std::string gang_of(const Json& pod) {
+  if (find_path(pod, {"metadata", "annotations", kGangSize}) == nullptr) return "";
+  const std::string_view said = text_at(pod, {"metadata", "annotations", kGang});
+  if (!said.empty()) return std::string(said);
+  for (const Json& owner : list_at(pod, {"metadata", "ownerReferences"})) {
+    if (bool_at(owner, {"controller"}))
+      return fmt::format("{} {}", text_at(owner, {"kind"}), text_at(owner, {"name"}));
+  }
+  return "";
+}
 
 PlacedPod placed_pod(const Json& tree, const Object& object, Cluster& cluster) {
   PlacedPod out;
@@ -25,7 +37,7 @@ PlacedPod placed_pod(const Json& tree, const Object& object, Cluster& cluster) {
   out.shape = cluster.shape_of(tree);
   out.priority = int_at(tree, {"spec", "priority"});
   out.is_ending = object.is_being_deleted();
-  out.gang = text_at(tree, {"metadata", "annotations", kGang});
+  out.gang = gang_of(tree);
   return out;
 }
 
@@ -33,7 +45,7 @@ WaitingPod waiting_pod(const Json& tree, const Object& object, Cluster& cluster)
   WaitingPod out;
   out.pod = placed_pod(tree, object, cluster);
   out.may_preempt = text_at(tree, {"spec", "preemptionPolicy"}) != "Never";
-  out.gang_least = parse_int64(text_at(tree, {"metadata", "annotations", kGangLeast})).value_or(0);
+  out.gang_least = parse_int64(text_at(tree, {"metadata", "annotations", kGangSize})).value_or(0);
   out.nominated = text_at(tree, {"status", "nominatedNodeName"});
   return out;
 }

@@ -43,7 +43,7 @@ def test_an_annotation_that_is_not_understood_is_told(rehearsal):
 
 def test_a_gang_starts_whole_or_not_at_all(rehearsal):
     kubectl = rehearsal("nodes=2,cpu=2")
-    gang = {"trainyard.dev/gang": "ring", "trainyard.dev/gang-min": "4"}
+    gang = {"trainyard.dev/gang": "ring", "trainyard.dev/gang-size": "4"}
     kubectl("apply", "-f", "-", stdin=[pod("filler", requests={"cpu": "1"})])
     eventually(lambda: phases(kubectl)["filler"] == "Running")
     kubectl("apply", "-f", "-", stdin=[pod(f"rank-{i}", annotations=gang, requests={"cpu": "1"}) for i in range(4)])

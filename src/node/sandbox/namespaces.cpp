@@ -17,17 +17,14 @@ std::string refusal(const std::string& what) {
   return what + ": " + strerror(errno);
 }
 
-std::string enter_users(const Pod& pod) {
-  if (!pod.user_namespace.empty()) return join_user_namespace(pod.user_namespace);
-  return geteuid() == 0 ? "" : enter_user_namespace({});
-}
-
 }  // namespace
 
 std::vector<std::string> enter_pod_namespaces(const Pod& pod) {
   std::vector<std::string> refusals;
-  if (std::string problem = enter_users(pod); !problem.empty())
-    refusals.push_back(std::move(problem));
+  if (geteuid() != 0) {  // not yet root of one that the network brought
+    if (std::string problem = enter_user_namespace({}); !problem.empty())
+      refusals.push_back(std::move(problem));
+  }
   if (unshare(CLONE_NEWNS) != 0) {
     refusals.push_back(refusal("no mount namespace: the pod sees the host's files"));
   } else if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {

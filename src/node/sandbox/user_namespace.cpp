@@ -1,7 +1,6 @@
 #include "node/sandbox/user_namespace.h"
 
 #include <cerrno>
-#include <fcntl.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,14 +32,10 @@ std::string enter_user_namespace(const Identity& seen_as) {
   return "";
 }
 
-std::string join_user_namespace(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return refusal("cannot open the user namespace " + path);
-  const bool joined = setns(fd, CLONE_NEWUSER) == 0;
-  const std::string problem = joined ? "" : refusal("cannot join the user namespace " + path);
-  close(fd);
-  entered = entered || joined;
-  return problem;
+std::string join_user_namespace(int descriptor) {
+  if (setns(descriptor, CLONE_NEWUSER) != 0) return refusal("cannot enter the pods' user namespace");
+  entered = true;
+  return "";
 }
 
 bool in_user_namespace() {

@@ -34,7 +34,6 @@ std::string read_pod(const char* path, Pod& pod) {
   pod.uid = root["uid"].text;
   pod.hostname = root["hostname"].text;
   pod.log_folder = root["logFolder"].text;
-  pod.user_namespace = root["userNamespace"].text;
   pod.host_ipc = root["hostIPC"].boolean;
   pod.host_pid = root["hostPID"].boolean;
   pod.share_pid = root["sharePID"].boolean;

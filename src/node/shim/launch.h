@@ -25,7 +25,6 @@ struct Memory {
 };
 struct Pod {
   std::string uid, hostname, log_folder;
-  std::string user_namespace;  // one to join, of the same user; "": an own one where it is needed
   bool host_ipc = false, host_pid = false, share_pid = false;
   std::vector<Memory> memory;
 };

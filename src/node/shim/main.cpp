@@ -1,4 +1,4 @@
-// trainyard-shim <run folder> [first connection's descriptor]
+// trainyard-shim <run folder> [first connection's descriptor [its network's: net island user]]
 // The parent of one pod's processes, keeper of their output and exit codes. It decides nothing: it
 // does what the server says over its socket, writes what happened into the journal and goes on when
 // the server dies. Single-threaded.
@@ -27,6 +27,7 @@
 
 #include "node/sandbox/cgroup.h"
 #include "node/sandbox/namespaces.h"
+#include "node/sandbox/network.h"
 #include "node/sandbox/pid_namespace.h"
 #include "node/shim/files.h"
 #include "node/shim/journal.h"
@@ -66,7 +67,7 @@ class Shim {
   explicit Shim(std::string folder) : folder_(std::move(folder)) {}
 
   // Prints why, and answers false, when this pod cannot be kept.
-  bool open(int first_client);
+  bool open(int first_client, const NetworkDescriptors& network);
   void run();
 
  private:
@@ -94,7 +95,7 @@ class Shim {
   bool stopping_ = false;
 };
 
-bool Shim::open(int first_client) {
+bool Shim::open(int first_client, const NetworkDescriptors& network) {
   setsid();
   if (chdir(folder_.c_str()) != 0) return perror("the run folder"), false;
   lock_ = ::open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -118,6 +119,8 @@ bool Shim::open(int first_client) {
     fcntl(first_client, F_SETFD, FD_CLOEXEC);
     clients_.push_back(first_client);
   }
+  if (std::string problem = join_network(network); !problem.empty())
+    return fprintf(stderr, "%s\n", problem.c_str()), false;
   for (const std::string& refusal : enter_pod_namespaces(pod_))
     journal_.append("refused " + refusal);
   tell("hello " + std::to_string(kProtocol) + " " + std::to_string(getpid()));
@@ -353,7 +356,8 @@ int main(int count, char** arguments) {
   if (count < 2) return fprintf(stderr, "usage: trainyard-shim RUN_FOLDER [FD]\n"), 2;
   if (count == 3 && strcmp(arguments[1], "--probe") == 0) return shim::probe(arguments[2]);
   shim::Shim shim(arguments[1]);
-  if (!shim.open(count > 2 ? atoi(arguments[2]) : -1)) return 1;
+  const auto descriptor = [&](int index) { return count > index ? atoi(arguments[index]) : -1; };
+  if (!shim.open(descriptor(2), {descriptor(3), descriptor(4), descriptor(5)})) return 1;
   shim.run();
   return 0;
 }
