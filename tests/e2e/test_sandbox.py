@@ -203,4 +203,4 @@ def test_what_the_machine_refuses_is_named(yard):
             assert words in degraded["message"] and words in info
     else:
         assert (degraded["status"], degraded["message"]) == ("False", "pods have all of their sandbox")
-        assert "degraded" not in info
+        assert "control groups" not in info and "namespaces are refused" not in info

@@ -28,7 +28,9 @@ TEST(Ipv4, TextsAreReadStrictly) {
                       {"a.b.c.d", std::nullopt}};
   for (const Row& row : rows) {
     EXPECT_EQ(parse_ipv4(row.text), row.address) << row.text;
-    if (row.address) EXPECT_EQ(ipv4_text(*row.address), row.text);
+    if (row.address) {
+      EXPECT_EQ(ipv4_text(*row.address), row.text);
+    }
   }
 }
 
