@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "node/sandbox/layer.h"
 #include "node/sandbox/masks.h"
 #include "node/sandbox/pid_namespace.h"
 #include "node/sandbox/user_namespace.h"
@@ -172,18 +173,16 @@ std::string make_own_folders(const Container& container, const RootFolders& fold
                              "/mnt", "/media", "/home", "/.trainyard/bin"}) {
     if (!make_folders(root + folder)) return failure(std::string("cannot make ") + folder);
   }
-  chmod((root + "/var/tmp").c_str(), 01777);
+  // Only where the skeleton has not: a change would copy it up.
+  if (struct stat facts;
+      stat((root + "/var/tmp").c_str(), &facts) == 0 && (facts.st_mode & 07777) != 01777)
+    chmod((root + "/var/tmp").c_str(), 01777);
   // In a user namespace all that is ours belongs to the container's user, however it is called.
   if (!make_folders(home, 0700) ||
-      (!in_user_namespace() && chown(home.c_str(), container.uid, container.gid) != 0))
+      (!in_user_namespace() && (container.uid != 0 || container.gid != 0) &&
+       chown(home.c_str(), container.uid, container.gid) != 0))
     return failure("cannot make the home folder");
-  // Scripts call `python`; Debian has only python3.
-  if (!exists("/usr/bin/python") && !exists("/usr/local/bin/python") &&
-      exists("/usr/bin/python3") &&
-      symlink("/usr/bin/python3", (root + "/.trainyard/bin/python").c_str()) != 0) {
-    return failure("cannot make the link python");
-  }
-  return "";
+  return link_python(root) ? "" : failure("cannot make the link python");
 }
 
 std::string change_root(const std::string& root) {
@@ -201,10 +200,9 @@ std::string build_root(const Container& container, const RootFolders& folders) {
     return problem;
   if (!container.private_root) return attach_volumes(volumes);
   const std::string& root = folders.layer;
-  if (!make_folders(root) || mount(root.c_str(), root.c_str(), nullptr, MS_BIND, nullptr) != 0)
-    return failure("cannot make the root");
-  if (mount(nullptr, root.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_NODEV, nullptr) != 0)
-    return failure("cannot keep devices out of the root");
+  if (std::string problem = mount_layer({root, folders.skeleton}, container.host_folders);
+      !problem.empty())
+    return problem;
   for (const std::string& folder : container.host_folders) {
     if (std::string problem = show_host_folder(volumes, folders, folder); !problem.empty())
       return problem;

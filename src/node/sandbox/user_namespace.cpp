@@ -33,7 +33,8 @@ std::string enter_user_namespace(const Identity& seen_as) {
 }
 
 std::string join_user_namespace(int descriptor) {
-  if (setns(descriptor, CLONE_NEWUSER) != 0) return refusal("cannot enter the pods' user namespace");
+  if (setns(descriptor, CLONE_NEWUSER) != 0)
+    return refusal("cannot enter the pods' user namespace");
   entered = true;
   return "";
 }

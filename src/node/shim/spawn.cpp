@@ -70,7 +70,8 @@ std::string confine_and_execute(const Container& container, const std::string& f
   set_resource_limits(container);
   const std::string name = container.name + "." + std::to_string(container.run);
   const RootFolders folders{folder + "/layer/" + name, folder + "/mountpoints/" + name,
-                            container.host_ipc ? "/dev/shm" : folder + "/shm"};
+                            container.host_ipc ? "/dev/shm" : folder + "/shm",
+                            parent_of(parent_of(folder)) + "/skeleton"};
   if (std::string problem = build_root(container, folders); !problem.empty()) return problem;
   const char* working_folder =
       container.working_folder.empty() ? "/" : container.working_folder.c_str();
