@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/strings.h"
 
 namespace yard {
 namespace {
@@ -84,6 +85,16 @@ bool EventRecorder::may_tell(Source& source) const {
   return true;
 }
 
+// The time, with room in its last digits for who tells: the scheduler and the agent may speak of
+// one pod at the same moment.
+int64_t EventRecorder::next_name() {
+  constexpr int64_t kTellers = 1024;
+  const int64_t now = loop_.now().time_since_epoch().count() / kTellers;
+  last_name_ = std::max(last_name_ + 1, now);
+  const auto teller = static_cast<int64_t>(hash_bytes(component_ + host_) % kTellers);
+  return last_name_ * kTellers + teller;
+}
+
 void EventRecorder::record(const Subject& subject, EventNote note) {
   Source& source = source_of(subject.uid);
   if (!may_tell(source)) return;
@@ -102,13 +113,11 @@ void EventRecorder::record(const Subject& subject, EventNote note) {
   } else {
     key += '\n' + note.message;
   }
-  if (source.series.size() >= kMostPerSource && !source.series.contains(key))
-    source.series.clear();
+  if (source.series.size() >= kMostPerSource && !source.series.contains(key)) source.series.clear();
   Series& series = source.series[key];
   ++series.count;
   if (!series.name.empty()) return count_up(subject, note, key, series);
-  last_name_ = std::max(last_name_ + 1, static_cast<int64_t>(now.time_since_epoch().count()));
-  series.name = fmt::format("{}.{:x}", subject.name.substr(0, kMostName), last_name_);
+  series.name = fmt::format("{}.{:x}", subject.name.substr(0, kMostName), next_name());
   create(subject, note, series.name);
 }
 

@@ -58,6 +58,7 @@ class EventRecorder {
     std::list<std::string>::iterator age;
   };
   void record(const Subject& subject, EventNote note);
+  int64_t next_name();
   Source& source_of(const std::string& uid);
   bool may_tell(Source& source) const;
   void create(const Subject& subject, const EventNote& note, std::string name);

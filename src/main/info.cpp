@@ -11,6 +11,7 @@
 #include "api/tree.h"
 #include "base/strings.h"
 #include "json/json.h"
+#include "main/config.h"
 #include "main/connect.h"
 
 namespace yard {
@@ -59,6 +60,19 @@ std::string server_url(const StateFolder& folder) {
   return kubeconfig.substr(start, kubeconfig.find('\n', start) - start);
 }
 
+// As config.yaml has it now; the server reads it when it starts.
+std::vector<std::string> image_lines(const StateFolder& folder) {
+  const auto config = read_config(folder);
+  if (!config) return {config.error().message};
+  std::vector<std::string> out;
+  for (const auto& [pattern, entry] : config->images.map)
+    out.push_back(fmt::format("{} → {}", pattern, shown(entry)));
+  out.push_back(config->images.fallback == ImageFallback::Host
+                    ? "others run with the host's own programs (images.fallback: host)"
+                    : "others are refused (images.fallback: refuse)");
+  return out;
+}
+
 // What the server says on its node that pods have to do without: a condition each, a sentence a line.
 void add_degradations(InfoFacts& facts, const StateFolder& folder) {
   const auto answer = connect_to(folder)->call("GET", "/api/v1/nodes", {}, "");
@@ -83,6 +97,7 @@ int show_info(const StateFolder& folder) {
   facts.build = fmt::format("GCC {}, C++20", __VERSION__);
   facts.state_folder = folder.path();
   facts.store_files = store_files(folder);
+  facts.images = image_lines(folder);
   facts.pid = folder.running_pid();
   int code = kUnreachable;
   if (facts.pid != 0) {

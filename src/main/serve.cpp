@@ -29,6 +29,8 @@
 #include "net/loop.h"
 #include "net/server.h"
 #include "node/agent.h"
+#include "node/log_archive.h"
+#include "node/images/resolve_image.h"
 #include "node/pod_logs.h"
 #include "node/real_pod_runtime.h"
 #include "node/sandbox_facts.h"
@@ -42,6 +44,7 @@
 namespace yard {
 namespace {
 
+constexpr Duration kLogRetention = std::chrono::hours(24);
 constexpr std::string_view kPortFile = "port", kPidFile = "server.pid";
 
 // Tells the one who started us; the message is one line.
@@ -189,9 +192,17 @@ int serve(StateFolder folder, const ServeOptions& given) {
       sandbox_degradations({geteuid() == 0, probe_sandbox(*shim, state), runtime.refusals()});
   PlayedPodRuntime played(*loop);
   PodLogs pod_logs(client, *loop, runtime);
+  LogArchive log_archive(client, *loop, state + "/logs",
+                         config->log_retention.value_or(kLogRetention));
+  pod_logs.set_archive(&log_archive);
   api.set_pod_streams(&pod_logs);
   NodeOptions node = options.node;
   if (!simulated) node.network_problem = network.problem();
+  node.images = config->images;
+  node.state_folder = state;
+  api.set_create_warnings([images = config->images](std::string_view encoded) {
+    return image_warnings(encoded, images);
+  });
   std::unique_ptr<Agent> agent;
   std::unique_ptr<VolumeUpdates> volume_updates;
   std::unique_ptr<Scheduler> scheduler;
@@ -215,6 +226,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
       }
       agent->start();
       volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
+      log_archive.start();
       api.set_ready(true);
       http->start();
       log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
@@ -222,6 +234,11 @@ int serve(StateFolder folder, const ServeOptions& given) {
     });
   });
   loop->stop_on_signals();
+  loop->on_signal(kShutDownSignal, [&] {
+    log_info("the node shuts down: pods are ended");
+    if (!agent) return loop->stop();
+    agent->shut_down([&] { loop->stop(); });
+  });
   loop->run();
 
   api.shut_down();

@@ -29,7 +29,7 @@ namespace {
 
 constexpr int kMostSimulated = 10'000;
 constexpr int kStartTimeoutMs = 30'000;
-constexpr int kStopTimeoutMs = 15'000;
+constexpr int kStopTimeoutMs = 20'000;  // pods may take ten of them
 constexpr int kPodGraceMs = 10'000;
 
 // The child's side: a session of its own, output to the log, then our own binary as `serve`.
@@ -178,6 +178,31 @@ Result<NodeOptions> node_options(const NodeFlags& flags) {
 
 }  // namespace
 
+Result<StartedServer> spawn_server(const StateFolder& folder, const StartOptions& options) {
+  TRY(folder.make());
+  // The server reads it too; here its errors keep their line and caret, which do not fit the one
+  // line below.
+  TRY(read_config(folder));
+  int ready[2];
+  if (pipe(ready) != 0)
+    return error(Reason::InternalError,
+                 fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  fcntl(ready[0], F_SETFD, FD_CLOEXEC);
+  const pid_t child = fork();
+  if (child < 0)
+    return error(Reason::InternalError,
+                 fmt::format("cannot start a process: {}", std::strerror(errno)));
+  if (child == 0) become_server(folder, options, ready[1]);
+  close(ready[1]);
+  auto line = first_line(ready[0]);
+  close(ready[0]);
+  if (!line)
+    return error(line.error().reason,
+                 fmt::format("{}; its log is {}", line.error().message, folder.log()));
+  if (line->starts_with("error ")) return error(Reason::InternalError, line->substr(6));
+  return StartedServer{line->substr(line->find(' ') + 1), static_cast<int>(child)};
+}
+
 int start_server(const StateFolder& folder, const StartOptions& options) {
   if (auto node = node_options(options.node); !node) return print_error(node.error().message);
   if (const int pid = folder.running_pid(); pid != 0) {
@@ -195,39 +220,22 @@ int start_server(const StateFolder& folder, const StartOptions& options) {
     return print_error(running + " on another port; `trainyard restart --port " +
                        std::to_string(options.port) + "` moves it");
   }
-  if (auto made = folder.make(); !made) return print_error(made.error().message);
-  // The server reads it too; here its errors keep their line and caret, which do not fit the one
-  // line below.
-  if (auto config = read_config(folder); !config) return print_error(config.error().message);
-  int ready[2];
-  if (pipe(ready) != 0)
-    return print_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  fcntl(ready[0], F_SETFD, FD_CLOEXEC);
-  const pid_t child = fork();
-  if (child < 0)
-    return print_error(fmt::format("cannot start a process: {}", std::strerror(errno)));
-  if (child == 0) become_server(folder, options, ready[1]);
-  close(ready[1]);
-  auto line = first_line(ready[0]);
-  close(ready[0]);
-  if (!line)
-    return print_error(fmt::format("{}; its log is {}", line.error().message, folder.log()));
-  if (line->starts_with("error ")) return print_error(line->substr(6));
-  const std::string url = line->substr(line->find(' ') + 1);
+  const auto started = spawn_server(folder, options);
+  if (!started) return print_error(started.error().message);
   std::printf(
       "The control plane is up at %s (pid %d).\nTry:  export KUBECONFIG=%s\n      kubectl get "
       "namespaces\n",
-      url.c_str(), static_cast<int>(child), folder.kubeconfig().c_str());
+      started->url.c_str(), started->pid, folder.kubeconfig().c_str());
   return kOk;
 }
 
-int stop_server(const StateFolder& folder) {
+int stop_server(const StateFolder& folder, int signal) {
   const int pid = folder.running_pid();
   if (pid == 0) {
     std::printf("no control plane runs for %s\n", folder.path().c_str());
     return kOk;
   }
-  if (kill(pid, SIGTERM) != 0 && errno != ESRCH)
+  if (kill(pid, signal) != 0 && errno != ESRCH)
     return print_error(fmt::format("cannot stop pid {}: {}", pid, std::strerror(errno)));
   if (!wait_for_end(pid, kStopTimeoutMs)) {
     std::fprintf(stderr, "warning: pid %d did not end within %d s and is killed\n", pid,
@@ -265,13 +273,13 @@ void add_down(Program& program) {
     program.run = [&program, keep_pods]() -> int {
       auto folder = program.folder();
       if (!folder) return print_error(folder.error().message);
-      const int stopped = stop_server(*folder);
-      if (stopped != kOk || *keep_pods) return stopped;
-      // The server first: it would start again what it sees end.
-      if (const int ended = end_pods(folder->path(), std::chrono::milliseconds(kPodGraceMs));
-          ended > 0) {
-        std::printf("ended %d pod%s\n", ended, ended == 1 ? "" : "s");
-      }
+      if (*keep_pods) return stop_server(*folder, SIGTERM);
+      const int pods = count_pods(folder->path());
+      const int stopped = stop_server(*folder, kShutDownSignal);
+      if (stopped != kOk) return stopped;
+      // The server has ended them and says so in their status; without one we do.
+      end_pods(folder->path(), std::chrono::milliseconds(kPodGraceMs));
+      if (pods > 0) std::printf("ended %d pod%s\n", pods, pods == 1 ? "" : "s");
       end_keeper(folder->path());
       sweep_all_cgroups(std::filesystem::absolute(folder->path()).lexically_normal().string());
       return kOk;
@@ -291,7 +299,7 @@ void add_restart(Program& program) {
     program.run = [&program, options] {
       auto folder = program.folder();
       if (!folder) return print_error(folder.error().message);
-      const int stopped = stop_server(*folder);
+      const int stopped = stop_server(*folder, SIGTERM);
       return stopped == kOk ? start_server(*folder, *options) : stopped;
     };
   });

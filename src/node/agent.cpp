@@ -8,6 +8,7 @@
 #include "api/tree.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "node/images/local_images.h"
 #include "node/simulated/played_pods.h"
 
 namespace yard {
@@ -16,6 +17,15 @@ namespace {
 const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
 using std::chrono::seconds;
 constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
+
+std::string_view image_named(const Json& pod, std::string_view container) {
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Json& each : list_at(pod, {"spec", list})) {
+      if (text_at(each, {"name"}) == container) return text_at(each, {"image"});
+    }
+  }
+  return "";
+}
 
 // What a simulated node needs of a pod: neither volumes nor images.
 Result<PodLaunch> played_launch(const Json& tree) {
@@ -45,7 +55,8 @@ Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& networ
       options_(std::move(options)),
       machine_(std::move(machine)),
       events_(loop, client, "kubelet",
-              options_.name.empty() ? lower(machine_.hostname) : options_.name) {
+              options_.name.empty() ? lower(machine_.hostname) : options_.name),
+      prober_(loop, runtime) {
   if (options_.name.empty()) options_.name = lower(machine_.hostname);
 }
 
@@ -165,6 +176,7 @@ void Agent::sync(const std::string& uid) {
     if (!pod.busy) end_gone_pod(pod);
     return;
   }
+  if (shut_down_since_) look_at_shutdown();
   PodWorld world = observe(pod, object->tree());
   PodPlan plan = plan_pod(world);
   if (const std::string text = to_text(plan); !text.empty())
@@ -177,20 +189,20 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
   world.record = runtime_.find(pod.uid);
   if (world.record == nullptr || !world.record->alive) {
     pod.requested.clear();
-    pod.told_to_end.clear();
   } else {
     pod.starting = false;
     std::erase_if(pod.requested, [&](const auto& entry) {
       const ContainerRun* newest = world.record->newest_run(entry.first);
       return newest != nullptr && newest->run >= entry.second;
     });
-    std::erase_if(pod.told_to_end, [&](const std::string& container) {
-      const ContainerRun* newest = world.record->newest_run(container);
-      return newest == nullptr || !newest->is_running();
-    });
   }
+  refresh_memory(pod, world.record);
   if (pod.pod_ip.empty()) {
     pod.pod_ip = pod_address(pod, tree, world.record);
+  }
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Json& container : list_at(tree, {"spec", list}))
+      world.images.emplace(text_at(container, {"name"}), resolve(tree, container));
   }
   world.pod = std::move(tree);
   world.now = loop_.now();
@@ -199,7 +211,9 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
   world.starting = pod.starting;
   world.requested = pod.requested;
   world.problems = pod.problems;
-  world.told_to_end = pod.told_to_end;
+  world.memory = pod.memory;
+  world.eviction = pod.eviction;
+  world.node_ends = shut_down_since_;
   return world;
 }
 
@@ -212,7 +226,8 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   std::vector<EventNote> announced;
   for (const PodEvent& event : plan.events) {
     EventNote text = note_of(event);
-    if (event.reason != "Killing") {
+    const bool at_once = event.reason == "Killing";  // follows from a deed, not from a status
+    if (!at_once) {
       if (!may_write) continue;
       announced.push_back(std::move(text));
     } else {
@@ -222,10 +237,17 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   if (plan.start_pod) start_pod(pod, world.pod);
   for (const PodPlan::Start& start : plan.start)
     start_container(pod, world.pod, start);
+  for (const std::string& container : plan.ends)
+    pod.memory[container].end_began = loop_.now();
+  for (const PodPlan::Hook& hook : plan.hooks)
+    run_hook(pod, world.pod, hook);
+  for (const PodPlan::Probe& probe : plan.probes)
+    ask_probe(pod, world.pod, probe);
   for (const PodPlan::Signal& signal : plan.signals) {
-    pod.told_to_end.insert(signal.container);
+    pod.memory[signal.container].told_to_end = true;
     runtime_.signal(pod.uid, signal.container, signal.number);
   }
+  if (world.record != nullptr && world.record->alive) measure_if_due(pod, world.pod);
   if (plan.stop) runtime_.stop(pod.uid);
   if (plan.remove && may_write) {
     runtime_.remove(pod.uid);
@@ -260,6 +282,16 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
   return out;
 }
 
+ImageResolution Agent::resolve(const Json& pod, const Json& container) const {
+  const std::string_view id = text_at(pod, {"metadata", "annotations", kOfferAnnotation});
+  const auto offer =
+      id.empty() ? std::nullopt
+                 : read_offer(options_.state_folder, id, text_at(pod, {"metadata", "namespace"}));
+  return resolve_image({text_at(container, {"image"}), text_at(container, {"imagePullPolicy"}),
+                        offer ? &*offer : nullptr},
+                       options_.images);
+}
+
 void Agent::start_pod(Pod& pod, const Json& tree) {
   auto launch = options_.simulated > 0 ? played_launch(tree) : pod_launch(tree, launch_facts(pod));
   if (!launch) return note_problem(pod, tree, "", "FailedMount", launch.error().message);
@@ -289,7 +321,9 @@ void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& st
         made.launch.container = start.container;
         made.launch.run = start.run;
       } else {
-        made = container_launch(tree, container, start.run, launch_facts(pod));
+        LaunchFacts facts = launch_facts(pod);
+        facts.image = on_this_machine(resolve(tree, container));
+        made = container_launch(tree, container, start.run, facts);
       }
       if (made.refusal)
         return note_problem(pod, tree, start.container, made.refusal->reason,
@@ -318,6 +352,11 @@ void Agent::note_problem(Pod& pod, const Json& tree, const std::string& containe
   const int failures = std::min(pod.failures[container]++, 6);
   const Duration wait = std::min(kLongestRetry, kFirstRetry * (1 << failures));
   if (container.empty()) events_.record(tree, {EventNote::Type::Warning, reason, message});
+  if (reason == "ErrImagePull" && failures > 0) {
+    message = fmt::format("Back-off pulling image {}: ErrImagePull: {}",
+                          quoted(image_named(tree, container)), message);
+    reason = "ImagePullBackOff";
+  }
   pod.problems[container] = {std::move(reason), std::move(message), loop_.now() + wait};
   wait_until(pod, loop_.now() + wait);
   sync_later(pod.uid);
@@ -374,17 +413,18 @@ void Agent::delete_object(Pod& pod) {
                  });
 }
 
-// Whatever is left of it on this machine goes: processes first, then folders, then logs.
+// Whatever is left of it on this machine goes: processes first, then folders. Its logs stay
+// (log_archive.h).
 void Agent::end_gone_pod(Pod& pod) {
   pod.gone = true;
   if (pod.starting) return;  // looked at again when its shim is up
   const PodRecord* record = runtime_.find(pod.uid);
   if (record != nullptr && record->alive) return runtime_.stop(pod.uid);
   runtime_.remove(pod.uid);
-  runtime_.remove_logs(pod.ns, pod.name, pod.uid);
   network_.release(pod.uid);
   loop_.cancel(pod.timer);
   pods_.erase(pod.uid);
+  if (shut_down_since_) look_at_shutdown();
 }
 
 void Agent::wait_until(Pod& pod, Time at) {
@@ -399,7 +439,8 @@ void Agent::wait_until(Pod& pod, Time at) {
   });
 }
 
-// Kept for as long as something of the pod may run; what has ended keeps only the text in its status.
+// Kept for as long as something of the pod may run; what has ended keeps only the text in its
+// status.
 std::string Agent::pod_address(const Pod& pod, const Json& tree, const PodRecord* record) {
   if (bool_at(tree, {"spec", "hostNetwork"})) return options_.address;
   std::string_view known = text_at(tree, {"status", "podIP"});

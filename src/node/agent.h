@@ -15,6 +15,7 @@
 #include "node/plan_pod.h"
 #include "node/pod_launch.h"
 #include "node/pod_runtime.h"
+#include "node/probe_runner.h"
 
 namespace yard {
 
@@ -28,6 +29,9 @@ class Agent {
   void start();
   // The pods of this node as they are known here, for whoever reads their logs.
   const PodRuntime& runtime() const { return runtime_; }
+  // Ends all pods as a node that shuts down does, with their grace and 10 s at most; `done` when
+  // their last status is stored. Pods that have not begun wait for the next start.
+  void shut_down(std::function<void()> done);
   // Says on the node what its pods miss of the network.
   void set_network_problem(std::string problem);
 
@@ -43,7 +47,10 @@ class Agent {
     std::map<std::string, int> requested;
     std::map<std::string, StartProblem> problems;
     std::map<std::string, int> failures;  // starts in a row that failed, for the retry's length
-    std::set<std::string> told_to_end;
+    std::map<std::string, RunMemory, std::less<>> memory;
+    std::optional<Eviction> eviction;
+    bool measuring = false;
+    Time measure_due{};
     TimerId timer = 0;
     Time timer_due{};
   };
@@ -62,11 +69,23 @@ class Agent {
   void note_problem(Pod& pod, const Json& tree, const std::string& container, std::string reason,
                     std::string message);
   void end_gone_pod(Pod& pod);
+  void refresh_memory(Pod& pod, const PodRecord* record);
+  RunMemory* memory_of(const std::string& uid, const std::string& container, int run);
+  void ask_probe(Pod& pod, const Json& tree, const PodPlan::Probe& probe);
+  void take_answer(const std::string& uid, const PodPlan::Probe& probe,
+                   const HandlerOutcome& outcome);
+  void run_hook(Pod& pod, const Json& tree, const PodPlan::Hook& hook);
+  void finish_hook(const std::string& uid, const PodPlan::Hook& hook,
+                   const HandlerOutcome& outcome);
+  void record_for(const std::string& uid, const EventNote& text);
+  void measure_if_due(Pod& pod, const Json& tree);
+  void look_at_shutdown();
   void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventNote> announced);
   void delete_object(Pod& pod);
   void wait_until(Pod& pod, Time at);
   std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);
   LaunchFacts launch_facts(const Pod& pod) const;
+  ImageResolution resolve(const Json& pod, const Json& container) const;
 
   Client& client_;
   Loop& loop_;
@@ -75,6 +94,9 @@ class Agent {
   NodeOptions options_;
   MachineFacts machine_;
   EventRecorder events_;
+  ProbeRunner prober_;
+  std::optional<Time> shut_down_since_;
+  std::function<void()> shut_down_done_;
   std::map<std::string, Pod, std::less<>> pods_;
   Client::Subscription subscription_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -135,6 +135,8 @@ std::vector<std::string> folders_in(const std::string& folder) {
 }
 
 void remove_group(const std::string& group) {
+  for (const std::string& below : folders_in(group))  // of commands
+    remove_group(below);
   for (int round = 0; rmdir(group.c_str()) != 0 && errno == EBUSY && round < kMostSweepRounds;
        ++round) {
     kill_all_in(group);

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "json/json.h"
+#include "node/images/image_config.h"
 
 namespace yard {
 
@@ -20,6 +21,8 @@ struct NodeOptions {
   int64_t pod_pids_limit = 32768;               // --pod-pids-limit: a fork bomb ends in its pod
   std::string network_problem;  // what pods miss of the network, in a sentence
   int simulated = 0;  // --simulate: so many nodes sim-0, sim-1 ... in place of this machine
+  ImageConfig images;
+  std::string state_folder;  // where offers of `trainyard run` lie
 };
 
 inline constexpr std::string_view kSimulatedLabel = "trainyard.dev/simulated";

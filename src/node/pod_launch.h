@@ -2,6 +2,7 @@
 // From a pod's YAML to what the runtime is told. Pure: objects come through a lookup.
 
 #include "node/environment.h"
+#include "node/images/resolve_image.h"
 #include "node/network/pod_network.h"
 #include "node/pod_runtime.h"
 
@@ -13,6 +14,7 @@ struct LaunchFacts {
   NetworkFacts network;
   int64_t memory_bytes = 0;         // of the machine
   int64_t processes_limit = 32768;  // of a container
+  ImageResolution image;            // of the container to be launched
 };
 
 // Errors are the texts of FailedMount.

@@ -9,6 +9,7 @@
 #include "node/launch_files.h"
 #include "node/network/pod_network.h"
 #include "node/pod_runtime.h"
+#include "node/shim_calls.h"
 
 namespace yard {
 
@@ -32,9 +33,12 @@ class RealPodRuntime : public PodRuntime {
                    Duration timeout, std::function<void(Result<CommandOutcome>)> done) override;
   void dial(std::string_view uid, std::string host, int port, Duration timeout,
             std::function<void(Result<int>)> done) override;
+  void measure(std::string_view uid, std::function<void(PodUsage)> done) override;
+  // For streams that outlast an answer: kubectl exec.
+  void start_command(std::string_view uid, std::string_view container, CommandLaunch launch,
+                     std::function<void(Result<StartedCommand>)> done);
   void stop(std::string_view uid) override;
   void remove(std::string_view uid) override;
-  void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) override;
 
   // Shows the pod new files in a volume of Type::Files.
   void update_files(std::string_view uid, LaunchVolume volume);
@@ -55,6 +59,7 @@ class RealPodRuntime : public PodRuntime {
   };
   PodFolders folders_of(const PodLaunch& launch) const;
   Pod* find_pod(std::string_view uid);
+  int socket_of(std::string_view uid) const;  // -1: no shim
   void adopt(const std::string& uid);
   Result<void> spawn_shim(Pod& pod, const PodNamespaces& namespaces);
   void watch(Pod& pod, int socket);
@@ -67,9 +72,10 @@ class RealPodRuntime : public PodRuntime {
   void report(const std::string& uid);
 
   Loop& loop_;
-  std::string state_, shim_;
+  std::string state_, shim_, boot_id_;
   PodNetwork& network_;
   CgroupPlace cgroups_;
+  ShimCalls shim_calls_;
   std::map<std::string, std::unique_ptr<Pod>, std::less<>> pods_;
   std::vector<std::function<void(const std::string&)>> changed_;
   std::shared_ptr<bool> alive_ =

@@ -66,6 +66,21 @@ std::string taint_command(const Cluster::Node& node, const PodShape& shape) {
   return "";
 }
 
+// More than there is at all, and the command that mends it.
+std::string beyond_the_node(const std::string& name, const std::string& asked,
+                            const std::string& has) {
+  if (name == "nvidia.com/gpu" && has == "0") {
+    return fmt::format(
+        "{0}: {1} asked, the node has none: take it out of resources.limits, or "
+        "pretend with `trainyard restart --fake-gpus {1}`",
+        name, asked);
+  }
+  return fmt::format(
+      "{0}: {1} asked, the node has {2}: ask for less, or `trainyard restart "
+      "--capacity {0}={1}`",
+      name, asked, has);
+}
+
 }  // namespace
 
 bool has_room(const Cluster& cluster, size_t index, const PodShape& shape) {
@@ -99,13 +114,12 @@ std::vector<Obstacle> obstacles(const Cluster& cluster, size_t index, const PodS
     const int64_t free = all - cluster.used(index, demand.resource);
     if (demand.amount <= free) continue;
     const std::string asked = amount_text(name, demand.amount), has = amount_text(name, all);
-    out.push_back(
-        {"Insufficient " + name,
-         demand.amount <= all
-             ? fmt::format("{}: {} asked, {} of {} free", name, asked, amount_text(name, free), has)
-             : fmt::format("{}: {} asked, the node has {}: ask for less, or `trainyard restart "
-                           "--capacity {}={}`",
-                           name, asked, has, name, asked)});
+    out.push_back({"Insufficient " + name,
+                   demand.amount > all
+                       ? beyond_the_node(name, asked, has)
+                       : fmt::format("{}: {} asked, {} of {} free: it starts when others end, "
+                                     "`trainyard get pods -A` shows them",
+                                     name, asked, amount_text(name, free), has)});
   }
   if (port_is_taken(cluster, node, shape))
     out.push_back({"node(s) didn't have free ports for the requested pod ports", ""});

@@ -79,7 +79,7 @@ def test_peers_of_an_indexed_job_find_each_other_at_their_first_instruction(kube
                 out = socket.create_connection((f"ring-{1 - index}.ring", 29500), 5)
                 break
             except ConnectionRefusedError:
-                time.sleep(0.02)  # the peer may not listen yet
+                time.sleep(0.02)  # its port is not open yet
         other, address = server.accept()
         out.sendall(str(index).encode())
         said = other.recv(10).decode()
@@ -194,8 +194,11 @@ def test_two_pods_listen_on_one_port(kubectl):
 
 def keeper_of(yard):
     """The keeper's process of this state folder."""
-    found = [pid for pid in processes_naming(yard.state) if b"\0keeper\0" in open(f"/proc/{pid}/cmdline", "rb").read()]
-    return found[0] if found else None
+    for pid in processes_naming(yard.state):
+        with open(f"/proc/{pid}/cmdline", "rb") as stream:
+            if stream.read().split(b"\0")[1] == b"keeper":
+                return pid
+    return None
 
 
 def talkers(yard, kubectl):
@@ -217,7 +220,7 @@ def talkers(yard, kubectl):
                     print("ok", kept.getpeername()[0])
                 except (ConnectionRefusedError, socket.gaierror) as problem:
                     print("no", problem)
-                time.sleep(0.05)  # the pace of the asking pod
+                time.sleep(0.05)  # the pod's own pace
             """)])
     for name in ("echo", "ask"):
         running(kubectl, name)

@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <thread>
 #include <unistd.h>
@@ -73,6 +74,7 @@ class Keeper {
   void read_links();
   void end_if_alone();
   void tell_about_outbound(Server& server);
+  void watch_outbound();
 
   KeeperOptions options_;
   HostThread& host_;
@@ -87,7 +89,7 @@ class Keeper {
   int listener_ = -1;
   std::thread outbound_;
   std::mutex outbound_mutex_;
-  std::string outbound_problem_;
+  Outbound way_out_;
   int outbound_done_;
 };
 
@@ -106,9 +108,9 @@ Result<void> Keeper::open() {
   loop_.before_each_turn([this] { read_servers(); });
   // Takes a while: nobody waits for it.
   outbound_ = std::thread([this] {
-    std::string problem = start_outbound(host_);
+    Outbound made = start_outbound(host_);
     const std::lock_guard lock(outbound_mutex_);
-    outbound_problem_ = std::move(problem);
+    way_out_ = std::move(made);
     const uint64_t one = 1;
     if (write(outbound_done_, &one, sizeof one) < 0) log_warning("the keeper could not wake itself");
   });
@@ -117,18 +119,35 @@ Result<void> Keeper::open() {
     if (read(outbound_done_, &ignored, sizeof ignored) < 0) return;
     for (Server& server : servers_)
       tell_about_outbound(server);
+    watch_outbound();
   });
   return {};
 }
 
 Keeper::~Keeper() {
   if (outbound_.joinable()) outbound_.join();
+  end_outbound(way_out_);
   close(outbound_done_);
 }
 
 void Keeper::tell_about_outbound(Server& server) {
   const std::lock_guard lock(outbound_mutex_);
-  if (!outbound_problem_.empty()) server.channel.send("note " + outbound_problem_);
+  if (!way_out_.problem.empty()) server.channel.send("note " + way_out_.problem);
+}
+
+void Keeper::watch_outbound() {
+  const int process =
+      way_out_.pid > 0 ? static_cast<int>(syscall(SYS_pidfd_open, way_out_.pid, 0)) : -1;
+  if (process < 0) return;
+  loop_.watch(process, EPOLLIN, [this, process](uint32_t) {
+    loop_.forget(process);
+    close(process);
+    end_outbound(way_out_);
+    way_out_ = {"pods cannot reach the world any more: slirp4netns ended (`trainyard down` and `up` "
+                "start it again)"};
+    for (Server& server : servers_)
+      tell_about_outbound(server);
+  });
 }
 
 Result<void> Keeper::listen_on_socket() {

@@ -29,15 +29,14 @@ std::string find_program(const char* name) {
 
 }  // namespace
 
-std::string start_outbound(HostThread& host) {
+Outbound start_outbound(HostThread& host) {
   const std::string program = find_program("slirp4netns");
   if (program.empty())
-    return "pods cannot reach the world: slirp4netns is not installed (apt install slirp4netns, "
-           "then `trainyard down` and `up`)";
-  // It ends when the last of our ends is closed, which is when we do.
+    return {"pods cannot reach the world: slirp4netns is not installed (apt install slirp4netns, "
+            "then `trainyard down` and `up`)"};
   int ready[2], alive[2];
   if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(alive, O_CLOEXEC) != 0)
-    return "pods cannot reach the world: no pipe for slirp4netns";
+    return {"pods cannot reach the world: no pipe for slirp4netns"};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -67,12 +66,18 @@ std::string start_outbound(HostThread& host) {
   if (!started) {
     close(alive[1]);
     if (problem == 0) waitpid(child, nullptr, 0);
-    return "pods cannot reach the world: slirp4netns does not start here";
+    return {"pods cannot reach the world: slirp4netns does not start here (its words are in "
+            "keeper/log of the state folder)"};
   }
-  fcntl(alive[1], F_SETFD, FD_CLOEXEC);  // stays open as long as we live
   // It asks on the tap who has a pod's address: the island does.
   write_sysctl("/proc/sys/net/ipv4/conf/tap0/proxy_arp", "1");
-  return "";
+  return {"", child, alive[1]};
+}
+
+void end_outbound(const Outbound& outbound) {
+  if (outbound.pid == 0) return;
+  close(outbound.alive);
+  waitpid(outbound.pid, nullptr, 0);
 }
 
 }  // namespace yard

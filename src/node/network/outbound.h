@@ -8,7 +8,13 @@
 
 namespace yard {
 
-// Starts it beside the keeper; it ends with the keeper. Answers why there is no way out, or "".
-std::string start_outbound(HostThread& host);
+struct Outbound {
+  std::string problem{};  // why there is no way out; "": there is one
+  int pid = 0;     // of slirp4netns
+  int alive = -1;  // it ends when the last copy of this descriptor is closed, so with us
+};
+// In a thread of the island; blocks until it carries.
+Outbound start_outbound(HostThread& host);
+void end_outbound(const Outbound& outbound);
 
 }  // namespace yard

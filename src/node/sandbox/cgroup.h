@@ -15,10 +15,16 @@ std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups);
 // The calling process joins the v1 groups. Writing 0 to `tasks` is quick where writing a pid to
 // cgroup.procs takes 10 ms and more.
 std::string enter_cgroups(const std::vector<Cgroup>& cgroups);
+// And the v2 group, for a process that was not born into it.
+std::string join_unified_cgroup(const std::vector<Cgroup>& cgroups);
 // The v2 group for clone3 to put the child into, opened; -1: there is none.
 int open_unified_cgroup(const std::vector<Cgroup>& cgroups);
 // How often the kernel has killed in these groups for want of memory.
 long oom_kills(const std::vector<Cgroup>& cgroups);
+// To all that is in a group.
+void signal_cgroup(const std::string& folder, int signal);
+// Kills until the group is empty, within a bound, and removes it.
+void end_cgroup(const std::string& folder);
 // Ends what is left in them and removes them.
 void remove_cgroups(const std::vector<Cgroup>& cgroups);
 

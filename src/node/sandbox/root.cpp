@@ -185,6 +185,21 @@ std::string make_own_folders(const Container& container, const RootFolders& fold
   return link_python(root) ? "" : failure("cannot make the link python");
 }
 
+// The folder of the run that becomes the root: an image's files lie below it, untouched.
+std::string make_root(const Container& container, const RootFolders& folders) {
+  const std::string& root = folders.layer;
+  if (container.root_folder.empty())
+    return mount_layer({root, folders.skeleton}, container.host_folders);
+  const std::string upper = root + ".upper", work = root + ".work";
+  if (!make_folders(root) || !make_folders(upper) || !make_folders(work))
+    return failure("cannot make the root's layer");
+  const std::string options = "lowerdir=" + container.root_folder + ",upperdir=" + upper +
+                              ",workdir=" + work + (in_user_namespace() ? ",userxattr" : "");
+  if (mount("overlay", root.c_str(), "overlay", MS_NODEV, options.c_str()) != 0)
+    return failure("cannot lay a layer over the root folder " + container.root_folder);
+  return "";
+}
+
 std::string change_root(const std::string& root) {
   if (chdir(root.c_str()) != 0) return failure("cannot enter the root");
   if (syscall(SYS_pivot_root, ".", ".") != 0) return failure("cannot change the root");
@@ -200,9 +215,7 @@ std::string build_root(const Container& container, const RootFolders& folders) {
     return problem;
   if (!container.private_root) return attach_volumes(volumes);
   const std::string& root = folders.layer;
-  if (std::string problem = mount_layer({root, folders.skeleton}, container.host_folders);
-      !problem.empty())
-    return problem;
+  if (std::string problem = make_root(container, folders); !problem.empty()) return problem;
   for (const std::string& folder : container.host_folders) {
     if (std::string problem = show_host_folder(volumes, folders, folder); !problem.empty())
       return problem;

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <sched.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "node/shim/files.h"
@@ -21,6 +22,7 @@ bool entered = false;
 std::string enter_user_namespace(const Identity& seen_as) {
   const std::string uid = std::to_string(geteuid()), gid = std::to_string(getegid());
   if (unshare(CLONE_NEWUSER) != 0) return refusal("no user namespace");
+  prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // or /proc/self is not ours to write
   // Denied already where the namespace above has done so.
   const bool denied = write_file("/proc/self/setgroups", "deny") || entered;
   if (!denied ||

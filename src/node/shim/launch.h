@@ -32,7 +32,7 @@ struct Container {
   std::string name;
   int run = 0;
   std::vector<std::string> argv, env, host_folders;
-  std::string working_folder, log_folder;
+  std::string working_folder, log_folder, root_folder;
   bool private_root = true, read_only_root = false, no_new_privileges = true;
   bool host_ipc = false;     // /dev/shm is the machine's
   bool privileged = false;   // sees the machine's devices
