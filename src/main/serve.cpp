@@ -40,8 +40,10 @@
 #include "node/log_archive.h"
 #include "node/pod_logs.h"
 #include "node/real_pod_runtime.h"
+#include "node/sandbox_facts.h"
 #include "node/shim_program.h"
 #include "node/simulated/played_pods.h"
+#include "node/volume_updates.h"
 #include "scheduler/scheduler.h"
 #include "store/sqlite_log.h"
 #include "store/store.h"
@@ -215,6 +217,9 @@ int serve(StateFolder folder, const ServeOptions& given) {
   if (!shim) return fail(options, shim.error());
   network.network().set_host_api(host, *port);
   RealPodRuntime runtime(*loop, state, *shim, network.network());
+  MachineFacts machine = read_machine(state);
+  machine.degradations =
+      sandbox_degradations({geteuid() == 0, probe_sandbox(*shim, state), runtime.refusals()});
   PlayedPodRuntime played(*loop);
   PodLogs pod_logs(client, *loop, runtime);
   LogArchive log_archive(client, *loop, state + "/logs",
@@ -229,6 +234,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
     return image_warnings(encoded, images);
   });
   std::unique_ptr<Agent> agent;
+  std::unique_ptr<VolumeUpdates> volume_updates;
   std::unique_ptr<Scheduler> scheduler;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
@@ -243,14 +249,15 @@ int serve(StateFolder folder, const ServeOptions& given) {
       controllers = std::make_unique<Controllers>(*loop, client, identity, state, token_source);
       scheduler = std::make_unique<Scheduler>(client, *loop);
       PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
-      agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node,
-                                      read_machine(state), simulated ? nullptr : &token_source);
+      agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node, machine,
+                                      simulated ? nullptr : &token_source);
       if (!simulated) {
         start_names(network, client, *loop, [&agent](std::string problem) {
           if (agent) agent->set_network_problem(std::move(problem));
         });
       }
       agent->start();
+      volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
       log_archive.start();
       api.set_ready(true);
       http->start();
@@ -268,6 +275,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
 
   api.shut_down();
   http->stop();
+  volume_updates.reset();
   network.names.reset();
   agent.reset();  // pods run on
   scheduler.reset();

@@ -287,6 +287,7 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
     return tokens_.token(uid, audience, seconds);
   };
   out.network = network_.facts();
+  out.processes_limit = options_.pod_pids_limit;
   out.memory_bytes = machine_.memory_bytes;
   return out;
 }

@@ -31,15 +31,22 @@ std::string os_release_name() {
   return "Linux";
 }
 
-JsonArray conditions(const NodeOptions& options, const Json& live, Time now) {
+JsonArray conditions(const NodeOptions& options, const MachineFacts& machine, const Json& live,
+                     Time now) {
   struct Row {
-    const char *type, *status, *reason, *message;
+    std::string_view type, status, reason, message;
   };
+  std::string degraded;
+  for (const std::string& sentence : machine.degradations)
+    degraded += (degraded.empty() ? "" : "\n") + sentence;
   std::vector<Row> rows{
       {"MemoryPressure", "False", "KubeletHasSufficientMemory",
        "kubelet has sufficient memory available"},
       {"DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
       {"PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
+      {"SandboxDegraded", degraded.empty() ? "False" : "True",
+       degraded.empty() ? "SandboxComplete" : "KernelRefuses",
+       degraded.empty() ? "pods have all of their sandbox" : std::string_view(degraded)},
       {"Ready", "True", "KubeletReady", "the node agent takes pods"}};
   if (!options.network_problem.empty())
     rows.push_back(
@@ -135,7 +142,7 @@ Json node_object(const NodeOptions& options, const std::string& name, const Mach
   } else {
     spec["taints"] = std::move(taints);
   }
-  JsonArray now_true = conditions(options, live, now);
+  JsonArray now_true = conditions(options, machine, live, now);
   JsonObject& status = object_at(root, "status");
   status["capacity"] = capacity;
   status["allocatable"] = std::move(capacity);

@@ -12,8 +12,9 @@ namespace yard {
 struct LaunchFacts {
   PodFactsForEnv env;
   NetworkFacts network;
-  int64_t memory_bytes = 0;  // of the machine
-  ImageResolution image;     // of the container to be launched
+  int64_t memory_bytes = 0;         // of the machine
+  int64_t processes_limit = 32768;  // of a container
+  ImageResolution image;            // of the container to be launched
 };
 
 // Errors are the texts of FailedMount.

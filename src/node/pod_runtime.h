@@ -42,6 +42,7 @@ struct LaunchMount {
   std::string sub_path;  // below the volume, made where missing; never leads out of it
   bool read_only = false;
   std::string host_path = {};
+  bool recursively_read_only = false;  // what is mounted below it too
 };
 
 // What a pod's shim is told once.
@@ -55,7 +56,8 @@ struct PodLaunch {
   std::string address;               // in the pods' network
   bool host_network = false;         // no network of its own
   uint64_t shared_memory_bytes = 0;  // of /dev/shm; 0: half of the machine's memory
-  std::string play;                  // how a simulated node plays it (node/simulated)
+  bool host_ipc = false, host_pid = false, share_pid = false;
+  std::string play;  // how a simulated node plays it (node/simulated)
 };
 
 // What one run of one container is told.
@@ -76,6 +78,9 @@ struct ContainerLaunch {
   std::vector<int64_t> groups;
   uint64_t capabilities = 0;  // a mask; bounds what root in the container can do
   bool no_new_privileges = true;
+  bool privileged = false;   // sees the machine's devices
+  bool masked_proc = true;   // procMount: Default
+  std::string system_calls;  // the filter as node/seccomp.h writes it; "": none
   int oom_score_adjust = 0;
 };
 
