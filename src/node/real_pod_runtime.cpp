@@ -234,6 +234,21 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
       });
 }
 
+void RealPodRuntime::replace_files(std::string_view uid, LaunchVolume volume) {
+  const Pod* pod = find_pod(uid);
+  if (pod == nullptr) return;
+  auto made = std::make_shared<Result<void>>();
+  auto kept = std::make_shared<LaunchVolume>(std::move(volume));
+  loop_.run_blocking(
+      [made, kept, folder = pod->folders.volume(kept->name)] {
+        *made = replace_volume_files(*kept, folder);
+      },
+      [made, kept] {
+        if (!*made)
+          log_warning("volume {} could not be renewed: {}", kept->name, made->error().message);
+      });
+}
+
 Result<void> RealPodRuntime::spawn_shim(Pod& pod, const PodNamespaces& namespaces) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
@@ -422,18 +437,6 @@ void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch,
         if (!work->written) return done(work->written);
         done(tell(*there, fmt::format("start {} {}", work->launch.container, work->launch.run)));
       });
-}
-
-void RealPodRuntime::update_files(std::string_view uid, LaunchVolume volume) {
-  const Pod* pod = find_pod(uid);
-  if (pod == nullptr || volume.type != LaunchVolume::Type::Files) return;
-  auto kept = std::make_shared<LaunchVolume>(std::move(volume));
-  loop_.run_blocking(
-      [kept, folder = pod->folders.volume(kept->name)] {
-        if (auto updated = update_volume_files(*kept, folder); !updated)
-          log_warning("a volume keeps its old files: {}", updated.error().message);
-      },
-      [] {});
 }
 
 void RealPodRuntime::signal(std::string_view uid, std::string_view container, int number) {

@@ -37,11 +37,10 @@ class RealPodRuntime : public PodRuntime {
   // For streams that outlast an answer: kubectl exec.
   void start_command(std::string_view uid, std::string_view container, CommandLaunch launch,
                      std::function<void(Result<StartedCommand>)> done);
+  void replace_files(std::string_view uid, LaunchVolume volume) override;
   void stop(std::string_view uid) override;
   void remove(std::string_view uid) override;
 
-  // Shows the pod new files in a volume of Type::Files.
-  void update_files(std::string_view uid, LaunchVolume volume);
   // What of control groups this machine refuses, a sentence each.
   const std::vector<std::string>& refusals() const { return cgroups_.refusals; }
   // Where the log of a run lies, for whoever reads it.
