@@ -140,6 +140,28 @@ struct Controllers {
   StorageController storage;
 };
 
+// NVML may take its time: the API answers meanwhile, the node is there once its GPUs are known.
+void start_agent(Agent& agent, Loop& loop, const NodeOptions& node) {
+  if (node.simulated > 0 || node.fake_gpus > 0 || !has_gpu_driver()) {
+    if (node.simulated == 0) agent.set_gpus(pretended_gpus(node.fake_gpus));
+    return agent.start();
+  }
+  struct Found {
+    std::vector<Gpu> gpus;
+    std::string problem;
+  };
+  auto found = std::make_shared<Found>();
+  loop.run_blocking([found] { found->gpus = discover_gpus(found->problem); },
+                    [found, &agent] {
+                      if (!found->problem.empty())
+                        log_warning("GPUs are not offered to pods: {}", found->problem);
+                      for (const Gpu& gpu : found->gpus)
+                        log_info("GPU {}: {}, {} MiB", gpu.id, gpu.name, gpu.memory_bytes >> 20);
+                      agent.set_gpus(std::move(found->gpus));
+                      agent.start();
+                    });
+}
+
 }  // namespace
 
 int serve(StateFolder folder, const ServeOptions& given) {
@@ -256,7 +278,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
           if (agent) agent->set_network_problem(std::move(problem));
         });
       }
-      agent->start();
+      start_agent(*agent, *loop, node);
       volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
       log_archive.start();
       api.set_ready(true);

@@ -122,7 +122,9 @@ Result<void> make_by_type(const LaunchVolume& volume, const std::string& folder)
     case LaunchVolume::Type::Empty: return make_empty(volume, folder);
     case LaunchVolume::Type::Memory:
       return make_folders(folder, 0755);  // the shim mounts a tmpfs there
-    case LaunchVolume::Type::Files: return replace_volume_files(volume, folder);
+    case LaunchVolume::Type::Files:
+      return std::filesystem::is_symlink(folder + "/..data") ? update_volume_files(volume, folder)
+                                                             : make_files(volume, folder);
     case LaunchVolume::Type::HostPath: return check_host_path(volume);
   }
   return {};
@@ -130,10 +132,10 @@ Result<void> make_by_type(const LaunchVolume& volume, const std::string& folder)
 
 }  // namespace
 
-Result<void> replace_volume_files(const LaunchVolume& volume, const std::string& folder) {
+Result<void> update_volume_files(const LaunchVolume& volume, const std::string& folder) {
   std::error_code code;
   const std::string shown = std::filesystem::read_symlink(folder + "/..data", code).string();
-  if (code) return make_files(volume, folder);
+  if (code) return error(Reason::NotFound, folder + " is no volume of files");
   if (is_shown(volume, folder, shown)) return {};
   const std::string next = version_after(shown), link = folder + "/..data_next";
   remove_folder(folder + "/" + next);  // half made by a server that died

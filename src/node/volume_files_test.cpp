@@ -1,9 +1,7 @@
 #include "node/volume_files.h"
 
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <stdlib.h>
 
 #include <gtest/gtest.h>
@@ -55,17 +53,17 @@ TEST_F(VolumeFiles, AreLinksIntoOneVersion) {
 
 TEST_F(VolumeFiles, AnUpdateShowsAllOfTheNewOnesAndNoneOfTheOld) {
   ASSERT_TRUE(make_volume(files({{"a", "1", 0644}, {"gone", "2", 0644}}), volume()));
-  ASSERT_TRUE(replace_volume_files(files({{"a", "3", 0644}, {"new", "4", 0644}}), volume()));
+  ASSERT_TRUE(update_volume_files(files({{"a", "3", 0644}, {"new", "4", 0644}}), volume()));
   EXPECT_EQ(names(), (std::set<std::string>{"..data", "..2", "a", "new"}));
   EXPECT_EQ(shown("a") + shown("new") + shown("gone"), "34<none>");
-  ASSERT_TRUE(replace_volume_files(files({{"a", "5", 0644}}), volume()));
+  ASSERT_TRUE(update_volume_files(files({{"a", "5", 0644}}), volume()));
   EXPECT_EQ(names(), (std::set<std::string>{"..data", "..3", "a"}));
 }
 
 TEST_F(VolumeFiles, WhatIsTheSameIsLeftAlone) {
   const LaunchVolume same = files({{"a", "1", 0644}});
   ASSERT_TRUE(make_volume(same, volume()));
-  ASSERT_TRUE(replace_volume_files(same, volume()));
+  ASSERT_TRUE(update_volume_files(same, volume()));
   EXPECT_EQ(fs::read_symlink(volume() + "/..data"), "..first");
 }
 
@@ -80,55 +78,6 @@ TEST_F(VolumeFiles, AHostPathOfAnotherTypeIsNamed) {
   EXPECT_EQ(made.error().message,
             "MountVolume.SetUp failed for volume \"h\" : hostPath type check failed: " + folder_ +
                 "/absent is not a directory");
-}
-
-class VolumeFilesTest : public ::testing::Test {
- protected:
-  VolumeFilesTest() {
-    char name[] = "/tmp/volume-files-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  ~VolumeFilesTest() override { fs::remove_all(folder_); }
-  static LaunchVolume volume(std::vector<LaunchFile> files) {
-    LaunchVolume out;
-    out.type = LaunchVolume::Type::Files;
-    out.files = std::move(files);
-    return out;
-  }
-  std::string read(const std::string& name) const {
-    std::ifstream in(folder_ + "/" + name);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-  }
-  size_t entries() const {
-    return static_cast<size_t>(
-        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
-  std::string folder_;
-};
-
-TEST_F(VolumeFilesTest, FilesChangeInOneStepAndLeaveNothingBehind) {
-  ASSERT_TRUE(make_volume(volume({{"token", "one", 0644}, {"sub/ca", "x", 0644}}), folder_));
-  EXPECT_EQ(read("token"), "one");
-  const size_t before = entries();
-  for (const char* content : {"two", "three", "four"}) {
-    ASSERT_TRUE(
-        replace_volume_files(volume({{"token", content, 0644}, {"sub/ca", "x", 0644}}), folder_));
-    EXPECT_EQ(read("token"), content);
-    EXPECT_EQ(read("sub/ca"), "x");
-    EXPECT_EQ(entries(), before);
-  }
-  EXPECT_TRUE(fs::is_symlink(folder_ + "/token"));
-  EXPECT_EQ(fs::read_symlink(folder_ + "/token"), "..data/token");
-}
-
-TEST_F(VolumeFilesTest, AVolumeMadeAgainHasTheNewFiles) {
-  ASSERT_TRUE(make_volume(volume({{"token", "one", 0644}}), folder_));
-  ASSERT_TRUE(replace_volume_files(volume({{"token", "two", 0644}}), folder_));
-  ASSERT_TRUE(make_volume(volume({{"token", "three", 0600}, {"more", "m", 0644}}), folder_));
-  EXPECT_EQ(read("token"), "three");
-  EXPECT_EQ(read("more"), "m");
 }
 
 }  // namespace
