@@ -23,6 +23,7 @@
 #include "controllers/lifecycle/event_expiry.h"
 #include "controllers/lifecycle/garbage_collector.h"
 #include "controllers/lifecycle/namespaces.h"
+#include "controllers/training/training_controller.h"
 #include "main/config.h"
 #include "main/credentials.h"
 #include "net/loop.h"
@@ -95,7 +96,8 @@ struct Controllers {
         jobs(loop, client),
         cron_jobs(loop, client),
         ttl(loop, client),
-        pod_gc(loop, client) {}
+        pod_gc(loop, client),
+        training(loop, client) {}
   NamespaceContents contents;
   GarbageCollector garbage_collector;
   NamespaceTermination namespaces;
@@ -105,6 +107,7 @@ struct Controllers {
   CronController cron_jobs;
   JobTtl ttl;
   PodGc pod_gc;
+  TrainingController training;
 };
 
 }  // namespace
@@ -179,6 +182,8 @@ int serve(StateFolder folder, const ServeOptions& given) {
   std::unique_ptr<Scheduler> scheduler;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
+  api.add_metrics(
+      [&] { return controllers == nullptr ? std::string() : controllers->training.metrics(); });
   loop->post([&] {
     create_initial_objects(client, identity, [&](Result<void> made) {
       if (!made) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "api/training/training_kind.h"
 #include "base/log.h"
 
 namespace yard {
@@ -17,6 +18,7 @@ const Resource kNamespace{"v1", "Namespace"};
 const Resource kConfigMap{"v1", "ConfigMap"};
 const Resource kServiceAccount{"v1", "ServiceAccount"};
 const Resource kService{"v1", "Service"};
+const Resource kCustomDefinition{"apiextensions.k8s.io/v1", "CustomResourceDefinition"};
 
 Json named(const Resource& resource, const std::string& ns, const std::string& name) {
   JsonObject metadata{{"name", name}};
@@ -55,6 +57,14 @@ ClientWrite kubernetes_service(int port) {
       {"ports", JsonArray{JsonObject{
                     {"name", "https"}, {"port", 443}, {"protocol", "TCP"}, {"targetPort", port}}}}};
   return create(kService, "default", std::move(object));
+}
+
+// The server fills in the rest of what is built in.
+ClientWrite built_in_definition(const std::string& name) {
+  Json object = named(kCustomDefinition, "", name);
+  object.get_object()["metadata"].get_object()["annotations"] =
+      JsonObject{{"trainyard.dev/built-in", "true"}};
+  return create(kCustomDefinition, "", std::move(object));
 }
 
 // Runs writes one batch after another: what lies inside a namespace needs it to be there.
@@ -96,6 +106,9 @@ void create_initial_objects(Client& client, const ClusterIdentity& identity,
   }
   if (client.get(kService, "default", "kubernetes") == nullptr)
     contents.push_back(kubernetes_service(identity.port));
+  for (const std::string& definition : training_definition_names())
+    if (client.get(kCustomDefinition, "", definition) == nullptr)
+      contents.push_back(built_in_definition(definition));
   run_next_batch(std::make_shared<Batches>(
       Batches{client, {std::move(namespaces), std::move(contents)}, std::move(done), 0, 0, {}}));
 }
