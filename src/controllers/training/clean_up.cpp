@@ -11,6 +11,11 @@ bool is_stopped_already(const ReplicaPod& pod) {
   return pod.deadline_seconds && *pod.deadline_seconds <= 1;
 }
 
+// mpi-operator cleans workers only: the launcher's pod is the job's log.
+bool may_remove(const TrainingJob& job, const ReplicaPod& pod) {
+  return !pod.being_deleted && !(job.kind->version == "v2beta1" && pod.label == "launcher");
+}
+
 // Failed for a moment only: it would be started over.
 bool would_restart(const TrainingJob& job, const TrainingStanding& standing,
                    const ReplicaPod& pod) {
@@ -51,11 +56,11 @@ CleanUp clean_up(const TrainingJob& job, const TrainingStanding& standing,
   switch (job.clean_pods) {
     case CleanPodPolicy::All:
       for (const ReplicaPod& pod : pods)
-        if (!pod.being_deleted) out.remove.push_back(&pod);
+        if (may_remove(job, pod)) out.remove.push_back(&pod);
       break;
     case CleanPodPolicy::Running:
       for (const ReplicaPod& pod : pods)
-        if (!pod.being_deleted && (!pod.is_terminal() || would_restart(job, standing, pod)))
+        if (may_remove(job, pod) && (!pod.is_terminal() || would_restart(job, standing, pod)))
           out.remove.push_back(&pod);
       break;
     case CleanPodPolicy::None:

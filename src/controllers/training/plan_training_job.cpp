@@ -73,8 +73,7 @@ class Planner {
     } else if (has_lost_member()) {
       start_over_together("was disrupted");
     } else {
-      ensure_extras();
-      create_missing();
+      if (ensure_extras()) create_missing();
       note_running();
     }
     status_.count(job_, standing_);
@@ -252,9 +251,17 @@ class Planner {
 
   // --- objects beside pods and Services
 
-  void ensure_extras() {
+  // Answers whether nobody else's object stands in the way.
+  bool ensure_extras() {
+    bool is_free = true;
     for (const TrainingWorld::Extra& extra : world_.extras) {
-      if (!extra.existing) {
+      const std::string_view kind = text_at(extra.wanted, {"kind"});
+      if (extra.existing && !extra.is_ours && kind != "ServiceAccount") {
+        is_free = false;
+        remark(fmt::format("exists {}", kind), EventNote::Type::Warning, "ErrResourceExists",
+               fmt::format("Resource \"{}\" of {}Kind \"{}\" already exists and is not managed by {}",
+                           name_of(extra.wanted), job_.kind->kind, kind, job_.kind->kind));
+      } else if (!extra.existing) {
         write(create_object(job_, extra.wanted));
       } else if (extra.is_ours && !holds(*extra.existing, extra.wanted)) {
         Json next = extra.wanted;
@@ -264,6 +271,7 @@ class Planner {
         write(std::move(update));
       }
     }
+    return is_free;
   }
 
   // Whether all that is wanted, outside metadata, is there; the server may have added to it.

@@ -6,7 +6,7 @@
 
 #include "api/tree.h"
 #include "base/strings.h"
-#include "controllers/training/framework.h"
+#include "controllers/training/replica_objects.h"
 
 namespace yard {
 namespace {
@@ -117,12 +117,32 @@ std::string waits_for(const TrainingJob& job, const ReplicaGroup& group, int) {
   return fmt::format("{}-master-0:{}", job.name, master->port);
 }
 
+// Its number of workers follows what they use, where the job says what to look at.
+std::vector<Json> extra_objects(const TrainingJob& job, const std::vector<ReplicaPod>&) {
+  const Json* elastic = elastic_of(job);
+  if (elastic == nullptr || list_at(*elastic, {"metrics"}).empty()) return {};
+  const Bounds bounds = elastic_bounds(job, *elastic);
+  return {JsonObject{
+      {"apiVersion", "autoscaling/v2"},
+      {"kind", "HorizontalPodAutoscaler"},
+      {"metadata", JsonObject{{"name", job.name},
+                              {"namespace", job.ns},
+                              {"ownerReferences", JsonArray{training_owner(job)}}}},
+      {"spec", JsonObject{{"scaleTargetRef", JsonObject{{"kind", job.kind->kind},
+                                                        {"name", job.name},
+                                                        {"apiVersion", "kubeflow.org/v1"}}},
+                          {"minReplicas", bounds.least},
+                          {"maxReplicas", bounds.most},
+                          {"metrics", list_at(*elastic, {"metrics"})}}}}};
+}
+
 }  // namespace
 
 const Framework kPyTorch{.environment = environment,
                          .is_master = is_master,
                          .says_namespace = says_namespace,
                          .succeeds_early = succeeds_early,
-                         .waits_for = waits_for};
+                         .waits_for = waits_for,
+                         .extra_objects = extra_objects};
 
 }  // namespace yard

@@ -128,7 +128,11 @@ ReplicaPod replica_pod(const TrainingJob& job, const Json& tree, Revision revisi
   const std::string_view digits = text_at(tree, {"metadata", "labels", kReplicaIndexLabel});
   if (const auto number = parse_int64(digits); number && *number >= 0 && *number <= INT32_MAX)
     pod.index = static_cast<int>(*number);
-  if (pod.label == "launcher" && digits.empty()) pod.index = 0;
+  // A launcher that takes ranks too shifts the labels of the others by one.
+  if (pod.label == "launcher") pod.index = 0;
+  if (pod.label == "worker" && pod.index && job.kind->version == "v2beta1" &&
+      bool_at(*job.tree, {"spec", "runLauncherAsWorker"}))
+    --*pod.index;
   pod.generation = static_cast<int>(
       parse_int64(text_at(tree, {"metadata", "labels", kGenerationLabel})).value_or(0));
   pod.phase = phase_named(text_at(tree, {"status", "phase"}));

@@ -209,7 +209,9 @@ void TrainingController::heard(const ObjectKey& key, const ClientWrite& asked,
     tell(key, {EventNote::Type::Normal, (creates ? "SuccessfulCreate" : "SuccessfulDelete") + what,
                fmt::format("{} {}: {}", creates ? "Created" : "Deleted", of_pod ? "pod" : "service",
                            asked.name)});
-    if (const auto memory = memory_.find(key); creates && memory != memory_.end())
+    // One that went well beside one that did not is no reason to hurry.
+    if (const auto memory = memory_.find(key);
+        creates && memory != memory_.end() && memory->second.create_after <= loop_.now())
       memory->second.create_failures = 0;
     return;
   }
