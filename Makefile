@@ -2,7 +2,7 @@
 SEEDS ?= 200
 SECONDS_EACH ?= 60
 
-.PHONY: help run build test bench lint fuzz sim clean
+.PHONY: help run build test bench conformance lint fuzz sim clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -26,6 +26,12 @@ bench: ## costs beside a real kube-apiserver + etcd, minutes (docs/benchmarks.md
 	@tools/build yard_bench
 	@bench/peers/build server || true
 	@bench/run $(if $(QUICK),--quick)
+
+conformance: ## the stock Kubernetes conformance tests against us, an hour; needs Go 1.24
+	@tools/setup build
+	@tools/build
+	@bench/peers/build conformance
+	@tests/conformance
 
 lint: ## clang-format, clang-tidy and the house rules
 	@tools/setup lint

@@ -294,15 +294,21 @@ std::string Discovery::openapi_index() const {
   return to_text(JsonObject{{"paths", std::move(paths)}}) + "\n";
 }
 
+Discovery::Document Discovery::openapi_v2() const {
+  std::vector<std::shared_ptr<const std::string>> v3;  // before the lock that `document` takes
+  for (const auto& entry : table_->group_versions())
+    v3.push_back(openapi_group_version(entry).bytes);
+  return document("/openapi/v2", [&] { return openapi_v2_document(*table_, v3); });
+}
+
 std::optional<HttpResponse> Discovery::openapi(const HttpRequest& request,
                                                std::string_view path) const {
   if (path == "/openapi/v2") {
     // A JSON body for the protobuf Accept breaks kubectl, so each form is only sent to those who
     // ask for it.
     if (request.header("Accept").find("protobuf") != std::string_view::npos) {
-      return document_response(
-          document("/openapi/v2", [&] { return openapi_v2_document(*table_); }).bytes,
-          "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+      return document_response(openapi_v2().bytes,
+                               "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
     }
     static const auto kJson = std::make_shared<const std::string>(
         "{\"swagger\":\"2.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":\"v1.34.0\"},"

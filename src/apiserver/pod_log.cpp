@@ -139,7 +139,19 @@ void ApiServer::read_pod_log(const ExchangePtr& exchange) {
   if (!parsed) return exchange->fail(parsed.error());
   loop_.post([this, exchange, request = std::move(*parsed)]() mutable {
     const ObjectPtr object = store_.get(Key{exchange->kind->storage, request.ns, request.pod});
-    if (object == nullptr) return exchange->fail(not_found_error(*exchange->kind, request.pod));
+    const auto open_sink = [exchange]() -> Result<std::shared_ptr<PodLogSink>> {
+      return std::shared_ptr<PodLogSink>(
+          std::make_shared<HttpLogSink>(exchange->stream("text/plain")));
+    };
+    if (object == nullptr) {
+      const Error gone = not_found_error(*exchange->kind, request.pod);
+      if (pod_streams_ == nullptr) return exchange->fail(gone);
+      // Logs outlive their pods; the node may still have them.
+      return pod_streams_->read_log(std::move(request), open_sink,
+                                    [exchange, gone](const Error& why) {
+                                      exchange->fail(why.reason == Reason::NotFound ? gone : why);
+                                    });
+    }
     const Json pod = object->tree();
     auto container = chosen_container(pod, request);
     if (!container) return exchange->fail(container.error());
@@ -155,13 +167,8 @@ void ApiServer::read_pod_log(const ExchangePtr& exchange) {
     if (pod_streams_ == nullptr)
       return exchange->fail(error(Reason::ServiceUnavailable,
                                   "no node agent runs in this server: there are no logs"));
-    pod_streams_->read_log(
-        std::move(request),
-        [exchange]() -> Result<std::shared_ptr<PodLogSink>> {
-          return std::shared_ptr<PodLogSink>(
-              std::make_shared<HttpLogSink>(exchange->stream("text/plain")));
-        },
-        [exchange](const Error& why) { exchange->fail(why); });
+    pod_streams_->read_log(std::move(request), open_sink,
+                           [exchange](const Error& why) { exchange->fail(why); });
   });
 }
 

@@ -246,6 +246,10 @@ void ApiServer::run_write(const ExchangePtr& exchange, WriteJob job, Rendering r
         Change& change = answer->change;
         for (std::string& warning : change.warnings)
           exchange->warnings.push_back(std::move(warning));
+        if (create_warnings_ && change.is_create() && change.object != nullptr) {
+          for (std::string& warning : create_warnings_(change.object->body()))
+            exchange->warnings.push_back(std::move(warning));
+        }
         if (change.answer) {
           Rendering plain = rendering;
           plain.representation.form = Representation::Form::Object;

@@ -57,6 +57,12 @@ class ApiServer {
     metric_sources_.push_back(std::move(source));
   }
   void set_ready(bool ready) { ready_ = ready; }
+  // What to warn of when an object is created, from its encoding. Before the first request; called
+  // on the loop.
+  void set_create_warnings(
+      std::function<std::vector<std::string>(std::string_view encoded)> warnings) {
+    create_warnings_ = std::move(warnings);
+  }
   // Who answers for the pods of this machine; null: nobody. Before the first request.
   void set_pod_streams(PodStreams* streams) { pod_streams_ = streams; }
 
@@ -89,6 +95,7 @@ class ApiServer {
   std::vector<std::function<std::string()>> metric_sources_;
   std::atomic<bool> ready_{false};
   PodStreams* pod_streams_ = nullptr;
+  std::function<std::vector<std::string>(std::string_view)> create_warnings_;
   std::vector<KindPtr> custom_kinds_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Discovery> discovery_;

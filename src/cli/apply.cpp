@@ -65,25 +65,10 @@ class Applier {
 
   Result<std::string> apply(const Json& object) {
     const Located located = TRY(find_place(object));
-    const std::string path = resource_path(located.type, located.address);
-    auto before = session_.get(path);
-    if (!before && before.error().reason != Reason::NotFound) return std::move(before).error();
-    const Session::Answer answer = TRY(session_.call(
-        "PATCH",
-        path + query_text({{"fieldManager", std::string(kFieldManager)},
-                           {"fieldValidation", "Strict"},
-                           {"force", options_.force_conflicts ? "true" : ""},
-                           {"dryRun", options_.dry_run ? "All" : ""}}),
-        {{"Accept", std::string(kJsonType)}, {"Content-Type", "application/apply-patch+yaml"}},
-        to_text(object)));
+    const AppliedObject applied = TRY(apply_object(session_, located, object, options_));
     if (located.type.kind == "CustomResourceDefinition") applied_definition_ = true;
-    const std::string_view outcome = apply_outcome(
-        answer.status, before ? std::optional<Json>(*before) : std::nullopt, answer.body);
-    const Terminal& terminal = session_.terminal();
-    return fmt::format(
-        "{} {}{}", located.shown(),
-        terminal.colour ? styled(outcome, status_style(outcome)) : std::string(outcome),
-        options_.dry_run ? " (dry run)" : "");
+    return applied_line(session_.terminal(), located, applied.outcome) +
+           (options_.dry_run ? " (dry run)" : "");
   }
 
   Session& session_;
@@ -104,6 +89,31 @@ std::string_view apply_outcome(int status, const std::optional<Json>& before, co
                                                                            : "configured";
   }
   return "configured";
+}
+
+Result<AppliedObject> apply_object(Session& session, const Located& located, const Json& object,
+                                   const ApplyRequest& options) {
+  const std::string path = resource_path(located.type, located.address);
+  auto before = session.get(path);
+  if (!before && before.error().reason != Reason::NotFound) return std::move(before).error();
+  Session::Answer answer = TRY(session.call(
+      "PATCH",
+      path + query_text({{"fieldManager", std::string(kFieldManager)},
+                         {"fieldValidation", "Strict"},
+                         {"force", options.force_conflicts ? "true" : ""},
+                         {"dryRun", options.dry_run ? "All" : ""}}),
+      {{"Accept", std::string(kJsonType)}, {"Content-Type", "application/apply-patch+yaml"}},
+      to_text(object)));
+  const std::string_view outcome = apply_outcome(
+      answer.status, before ? std::optional<Json>(*before) : std::nullopt, answer.body);
+  return AppliedObject{std::move(answer.body), std::string(outcome)};
+}
+
+std::string applied_line(const Terminal& terminal, const Located& located,
+                         std::string_view outcome) {
+  return fmt::format(
+      "{} {}", located.shown(),
+      terminal.colour ? styled(outcome, status_style(outcome)) : std::string(outcome));
 }
 
 Result<Located> locate(const std::vector<ResourceType>& types, const Json& object,

@@ -33,6 +33,17 @@ struct NamespaceChoice {
 Result<Located> locate(const std::vector<ResourceType>& types, const Json& object,
                        const NamespaceChoice& choice);
 
+// Sends one object to its place by server-side apply.
+struct AppliedObject {
+  Json object;  // as the server has it now
+  std::string outcome;
+};
+Result<AppliedObject> apply_object(Session& session, const Located& located, const Json& object,
+                                   const ApplyRequest& options);
+// `job.batch/train created`, coloured where colours are wanted.
+std::string applied_line(const Terminal& terminal, const Located& located,
+                         std::string_view outcome);
+
 // `created`, `configured` or `unchanged`.
 std::string_view apply_outcome(int status, const std::optional<Json>& before, const Json& after);
 

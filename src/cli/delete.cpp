@@ -39,6 +39,11 @@ class Deleter {
     return exit_code_;
   }
 
+  Result<void> delete_quietly(const Located& located) {
+    const std::string uid = TRY(send_delete(located));
+    return wait_until_gone({located, uid});
+  }
+
  private:
   struct Going {
     Located located;
@@ -99,6 +104,15 @@ class Deleter {
 
   // Deletes and says so; answers the uid that goes.
   Result<std::string> delete_one(const Located& located) {
+    std::string uid = TRY(send_delete(located));
+    session_.terminal().out << fmt::format("{} {} deleted{}\n", located.type.shown(),
+                                           quoted(located.address.name),
+                                           options_.dry_run ? " (dry run)" : "");
+    session_.terminal().out.flush();
+    return uid;
+  }
+
+  Result<std::string> send_delete(const Located& located) {
     const JsonObject body{{"apiVersion", "v1"},
                           {"kind", "DeleteOptions"},
                           {"propagationPolicy", propagation_policy(options_.cascade)}};
@@ -108,10 +122,6 @@ class Deleter {
             query_text({{"dryRun", options_.dry_run ? "All" : ""}}),
         {{"Accept", std::string(kJsonType)}, {"Content-Type", std::string(kJsonType)}},
         to_text(Json(body))));
-    session_.terminal().out << fmt::format("{} {} deleted{}\n", located.type.shown(),
-                                           quoted(located.address.name),
-                                           options_.dry_run ? " (dry run)" : "");
-    session_.terminal().out.flush();
     const std::string_view of_status = text_at(answer.body, {"details", "uid"});
     return std::string(of_status.empty() ? text_at(answer.body, {"metadata", "uid"}) : of_status);
   }
@@ -159,6 +169,12 @@ class Deleter {
 };
 
 }  // namespace
+
+Result<void> delete_and_wait(Session& session, const Located& located) {
+  DeleteRequest request;
+  request.cascade = "foreground";
+  return Deleter(session, request).delete_quietly(located);
+}
 
 int run_delete(Session& session, const DeleteRequest& options) {
   return Deleter(session, options).run();

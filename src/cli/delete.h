@@ -23,4 +23,8 @@ struct DeleteRequest {
 };
 int run_delete(Session& session, const DeleteRequest& options);
 
+// Deletes one object with all it owns and waits until it is gone.
+struct Located;
+Result<void> delete_and_wait(Session& session, const Located& located);
+
 }  // namespace yard

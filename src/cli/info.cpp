@@ -60,6 +60,8 @@ std::string info_text(const InfoFacts& facts, bool colour) {
   for (const auto& [name, bytes] : facts.store_files)
     add(&name == &facts.store_files.front().first ? "store" : "",
         fmt::format("{} ({})", name, byte_size(bytes)));
+  for (const std::string& line : facts.images)
+    add(&line == &facts.images.front() ? "images" : "", line);
   for (const std::string& sentence : facts.degradations)
     add(&sentence == &facts.degradations.front() ? "degraded" : "", sentence);
   return out;

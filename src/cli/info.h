@@ -24,6 +24,7 @@ struct InfoFacts {
   std::optional<Duration> uptime;
   std::string metrics;
   std::vector<std::pair<std::string, uint64_t>> store_files;  // name, bytes
+  std::vector<std::string> images = {};   // the map and what happens to images not in it
   std::vector<std::string> degradations;  // what does not work here, a sentence each
 };
 std::string info_text(const InfoFacts& facts, bool colour = false);

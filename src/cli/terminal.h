@@ -11,7 +11,15 @@
 namespace yard {
 
 // Exit codes scripts may rely on.
-enum ExitCode { kOk = 0, kFailed = 1, kUsage = 2, kNotFound = 5, kUnreachable = 6 };
+enum ExitCode {
+  kOk = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kJobFailed = 3,  // run: the job itself failed
+  kNotFound = 5,
+  kUnreachable = 6,
+  kInterrupted = 130
+};
 
 enum class Style { Plain, Bold, Good, Busy, Bad };
 

@@ -15,7 +15,9 @@
 namespace yard {
 
 struct PodLogRequest {
-  std::string ns, pod, uid, container;
+  std::string ns, pod;
+  std::string uid;        // "": of a pod that is gone; the newest of that name is meant
+  std::string container;  // may be "" then, where there was only one
   bool follow = false;
   bool previous = false;
   bool timestamps = false;

@@ -47,7 +47,13 @@ void add_get(Program& program);
 void add_describe(Program& program);
 void add_apply(Program& program);
 void add_delete(Program& program);
+void add_run(Program& program);
+void add_logs(Program& program);
+void add_why(Program& program);
+void add_wait(Program& program);
+void add_top(Program& program);
 void add_completion(Program& program);
+void add_keeper(Program& program);  // hidden
 
 // Shared by up, down and restart.
 // This machine as a node, as the command line says it.
@@ -55,6 +61,7 @@ struct NodeFlags {
   std::vector<std::string> capacity;  // cpu=6, memory=16Gi
   std::vector<std::string> labels;    // key=value
   int fake_gpus = 0;
+  std::vector<std::string> simulate;  // nodes=100, cpu=8, memory=64Gi, gpu=8
 };
 
 struct StartOptions {
@@ -62,7 +69,13 @@ struct StartOptions {
   int port = -1;        // below 0: the config file's, else the one kept, else a free one
   NodeFlags node;
 };
+struct StartedServer {
+  std::string url;
+  int pid = 0;
+};
+// Starts one in the background and waits until it answers.
+Result<StartedServer> spawn_server(const StateFolder& folder, const StartOptions& options);
 int start_server(const StateFolder& folder, const StartOptions& options);
-int stop_server(const StateFolder& folder);
+int stop_server(const StateFolder& folder, int signal);
 
 }  // namespace yard

@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "json/yaml.h"
+#include "json/yaml_places.h"
 
 namespace yard {
 namespace {
@@ -27,11 +28,27 @@ std::optional<std::string> content_of(const std::string& path) {
   return content.str();
 }
 
-Error wrong(const std::string& file, std::string_view key, std::string_view wanted) {
-  return error(Reason::BadRequest, fmt::format("{}: {} must be {}", file, key, wanted));
+struct ConfigText {
+  const std::string& file;
+  const std::string& text;
+};
+
+// Points at the innermost key of the path.
+Error wrong(const ConfigText& config, const std::vector<std::string>& path,
+            std::string_view words) {
+  const auto place = yaml_place(config.text, path);
+  const std::string where =
+      place ? fmt::format(", line {}, column {}", place->line, place->column) : "";
+  return error(Reason::BadRequest,
+               fmt::format("{}{}: {} {}", config.file, where, join(path, "."), words));
 }
 
-Result<LogLevel> level_named(const std::string& file, const Json& value) {
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+Result<LogLevel> level_named(const ConfigText& config, const Json& value) {
   constexpr std::pair<std::string_view, LogLevel> kLevels[] = {{"debug", LogLevel::Debug},
                                                                {"info", LogLevel::Info},
                                                                {"warning", LogLevel::Warning},
@@ -44,7 +61,25 @@ Result<LogLevel> level_named(const std::string& file, const Json& value) {
   for (const auto& [word, level] : kLevels) {
     if (name == word) return level;
   }
-  return wrong(file, "logLevel", "debug, info, warning, error or off");
+  return wrong(config, {"logLevel"}, "must be debug, info, warning, error or off");
+}
+
+// logs: {retention: 24h}
+Result<void> read_logs(const ConfigText& source, const Json& value, Config& config) {
+  if (!value.is_object())
+    return wrong(source, {"logs"}, "must be a mapping, as {retention: 24h} is");
+  for (const auto& member : value.get_object()) {
+    const std::string key(member.key());
+    if (key != "retention")
+      return wrong(source, {"logs", key}, "is no setting; known is logs.retention");
+    const auto length = member.value().is_string()
+                            ? parse_go_duration(std::string_view(member.value().get_string()))
+                            : std::nullopt;
+    if (!length || *length < Duration{})
+      return wrong(source, {"logs", key}, "must be a length of time, as 24h or 30m is");
+    config.log_retention = *length;
+  }
+  return {};
 }
 
 Result<Config> parse_config(const std::string& text, const std::string& file) {
@@ -56,23 +91,36 @@ Result<Config> parse_config(const std::string& text, const std::string& file) {
   const Json& tree = parsed->front().parsed.value;
   if (!tree.is_object())
     return error(Reason::BadRequest, fmt::format("{}: a mapping of settings is expected", file));
+  const ConfigText source{file, text};
   for (const auto& member : tree.get_object()) {
-    const std::string_view key = member.key();
+    const std::string key(member.key());
     const Json& value = member.value();
     if (key == "address") {
       if (!value.is_string() || value.get_string().empty())
-        return wrong(file, key, "an address, as 127.0.0.1 is");
+        return wrong(source, {key}, "must be an address, as 127.0.0.1 is");
       config.address = std::string(value.get_string());
     } else if (key == "port") {
       const int64_t port = value.is_int64() ? value.get_int64() : -1;
-      if (port < 0 || port > 65535) return wrong(file, key, "a number from 0 to 65535");
+      if (port < 0 || port > 65535) return wrong(source, {key}, "must be a number from 0 to 65535");
       config.port = static_cast<int>(port);
     } else if (key == "logLevel") {
-      config.log_level = TRY(level_named(file, value));
+      config.log_level = TRY(level_named(source, value));
+    } else if (key == "logs") {
+      TRY(read_logs(source, value, config));
+    } else if (key == "images") {
+      const HomeOf home{variable("HOME"), variable("USER")};
+      if (auto problem = read_image_config(value, home, config.images)) {
+        problem->path.insert(problem->path.begin(), key);
+        return wrong(source, problem->path, problem->words);
+      }
+    } else if (key == "network") {
+      const std::string name = value.is_string() ? std::string(value.get_string()) : "";
+      if (name != "island" && name != "shared")
+        return wrong(source, {key}, "must be island or shared");
+      config.shared_network = name == "shared";
     } else {
-      return error(Reason::BadRequest,
-                   fmt::format("{}: there is no setting {}; known are address, logLevel and port",
-                               file, quoted(key)));
+      return wrong(source, {key},
+                   "is no setting; known are address, images, logLevel, logs, network and port");
     }
   }
   return config;

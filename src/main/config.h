@@ -6,7 +6,9 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "main/state_folder.h"
+#include "node/images/image_config.h"
 
 namespace yard {
 
@@ -14,6 +16,9 @@ struct Config {
   std::optional<std::string> address;
   std::optional<int> port;
   std::optional<LogLevel> log_level;
+  std::optional<Duration> log_retention;  // logs.retention: of pods whose job is gone
+  ImageConfig images;
+  bool shared_network = false;  // network: shared
 };
 
 // <state>/config.yaml, else $XDG_CONFIG_HOME/trainyard/config.yaml, else none. Unknown keys are

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "api/tree.h"
 #include "base/strings.h"
+#include "main/config.h"
 #include "main/connect.h"
 
 namespace yard {
@@ -57,6 +59,33 @@ std::string server_url(const StateFolder& folder) {
   return kubeconfig.substr(start, kubeconfig.find('\n', start) - start);
 }
 
+// As config.yaml has it now; the server reads it when it starts.
+std::vector<std::string> image_lines(const StateFolder& folder) {
+  const auto config = read_config(folder);
+  if (!config) return {config.error().message};
+  std::vector<std::string> out;
+  for (const auto& [pattern, entry] : config->images.map)
+    out.push_back(fmt::format("{} → {}", pattern, shown(entry)));
+  out.push_back(config->images.fallback == ImageFallback::Host
+                    ? "others run with the host's own programs (images.fallback: host)"
+                    : "others are refused (images.fallback: refuse)");
+  return out;
+}
+
+// What the server says on its node that pods have to do without.
+void add_degradations(InfoFacts& facts, const StateFolder& folder) {
+  const auto answer = connect_to(folder)->call("GET", "/api/v1/nodes", {}, "");
+  const auto nodes = parse_json(answer && answer->status == 200 ? answer->body : "");
+  if (!nodes) return;
+  for (const Json& node : list_at(nodes->value, {"items"})) {
+    for (const Json& condition : list_at(node, {"status", "conditions"})) {
+      if (text_at(condition, {"type"}) == "NetworkDegraded" &&
+          text_at(condition, {"status"}) == "True")
+        facts.degradations.emplace_back(text_at(condition, {"message"}));
+    }
+  }
+}
+
 int show_info(const StateFolder& folder) {
   const Terminal terminal = standard_terminal();
   InfoFacts facts;
@@ -64,6 +93,7 @@ int show_info(const StateFolder& folder) {
   facts.build = fmt::format("GCC {}, C++20", __VERSION__);
   facts.state_folder = folder.path();
   facts.store_files = store_files(folder);
+  facts.images = image_lines(folder);
   facts.pid = folder.running_pid();
   int code = kUnreachable;
   if (facts.pid != 0) {
@@ -73,6 +103,7 @@ int show_info(const StateFolder& folder) {
     if (metrics && metrics->status == 200) {
       facts.metrics = metrics->body;
       code = kOk;
+      add_degradations(facts, folder);
     } else {
       facts.degradations.push_back(metrics ? fmt::format("/metrics answers {}", metrics->status)
                                            : metrics.error().message);

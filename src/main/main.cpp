@@ -32,6 +32,8 @@ int main_program(int count, char** arguments) {
   program.app.set_version_flag("--version", kVersionText);
   program.app.footer(
       "\nFirst steps:\n"
+      "  trainyard run job.yaml             run a job: its logs, then its result\n"
+      "  trainyard why job/NAME             why it waits or failed, and what mends it\n"
       "  trainyard up                       start the control plane\n"
       "  export KUBECONFIG=$(trainyard kubeconfig --path)\n"
       "  kubectl apply -f job.yaml          any Kubernetes client works; so does `trainyard "
@@ -39,7 +41,8 @@ int main_program(int count, char** arguments) {
       "  trainyard get jobs -w              watch it\n"
       "  trainyard down                     stop it; what is stored stays\n"
       "\n`trainyard COMMAND --help` shows a command's flags with examples.\n"
-      "Exit codes: 0 fine, 1 error, 2 usage, 5 not found, 6 server unreachable.\n");
+      "Exit codes: 0 fine, 1 error, 2 usage, 3 the job failed, 5 not found, 6 server unreachable,\n"
+      "130 interrupted.\n");
   add_up(program);
   add_down(program);
   add_restart(program);
@@ -47,12 +50,18 @@ int main_program(int count, char** arguments) {
   add_kubeconfig(program);
   add_info(program);
   add_serve(program);
+  add_run(program);
+  add_logs(program);
+  add_why(program);
   add_apply(program);
   add_get(program);
   add_describe(program);
   add_delete(program);
+  add_wait(program);
+  add_top(program);
   add_completion(program);
   add_version(program);
+  add_keeper(program);
   try {
     program.app.parse(count, arguments);
   } catch (const CLI::ParseError& problem) {

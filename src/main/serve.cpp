@@ -26,12 +26,16 @@
 #include "controllers/training/training_controller.h"
 #include "main/config.h"
 #include "main/credentials.h"
+#include "main/pod_network.h"
 #include "net/loop.h"
 #include "net/server.h"
 #include "node/agent.h"
+#include "node/log_archive.h"
+#include "node/images/resolve_image.h"
 #include "node/pod_logs.h"
 #include "node/real_pod_runtime.h"
 #include "node/shim_program.h"
+#include "node/simulated/played_pods.h"
 #include "scheduler/scheduler.h"
 #include "store/sqlite_log.h"
 #include "store/store.h"
@@ -39,6 +43,7 @@
 namespace yard {
 namespace {
 
+constexpr Duration kLogRetention = std::chrono::hours(24);
 constexpr std::string_view kPortFile = "port", kPidFile = "server.pid";
 
 // Tells the one who started us; the message is one line.
@@ -146,10 +151,19 @@ int serve(StateFolder folder, const ServeOptions& given) {
       make_http_server([&api](HttpRequest request, std::shared_ptr<Responder> responder) {
         api.handle(std::move(request), std::move(responder));
       });
-  auto port = listen(*http, folder, options,
-                     TlsFiles{credentials->server.certificate_pem, credentials->server.key_pem,
-                              credentials->ca.certificate_pem});
+  const TlsFiles tls{credentials->server.certificate_pem, credentials->server.key_pem,
+                     credentials->ca.certificate_pem};
+  auto port = listen(*http, folder, options, tls);
   if (!port) return fail(options, port.error());
+  const std::string state = std::filesystem::absolute(folder.path()).lexically_normal().string();
+  const bool simulated = options.node.simulated > 0;  // then nothing runs
+  PodNetworkWiring network =
+      open_pod_network(*loop, state, config->shared_network || simulated);
+  if (const int listener = network.island ? network.island->take_api_listener() : -1;
+      listener >= 0) {
+    if (auto inside = http->listen_tls_on(listener, tls); !inside)
+      return fail(options, inside.error());
+  }
   if (auto socket = http->listen_unix(folder.socket()); !socket)
     return fail(options, socket.error());
   const bool everywhere = options.address == "0.0.0.0" || options.address == "::";
@@ -170,14 +184,23 @@ int serve(StateFolder folder, const ServeOptions& given) {
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
   CustomResources custom_resources(*loop, store, api);
   std::unique_ptr<Controllers> controllers;
-  const std::string state = std::filesystem::absolute(folder.path()).lexically_normal().string();
   auto shim = install_shim(state);
   if (!shim) return fail(options, shim.error());
-  RealPodRuntime runtime(*loop, state, *shim);
+  network.network().set_host_api(host, *port);
+  RealPodRuntime runtime(*loop, state, *shim, network.network());
+  PlayedPodRuntime played(*loop);
   PodLogs pod_logs(client, *loop, runtime);
+  LogArchive log_archive(client, *loop, state + "/logs",
+                         config->log_retention.value_or(kLogRetention));
+  pod_logs.set_archive(&log_archive);
   api.set_pod_streams(&pod_logs);
   NodeOptions node = options.node;
-  node.api_port = *port;
+  if (!simulated) node.network_problem = network.problem();
+  node.images = config->images;
+  node.state_folder = state;
+  api.set_create_warnings([images = config->images](std::string_view encoded) {
+    return image_warnings(encoded, images);
+  });
   std::unique_ptr<Agent> agent;
   std::unique_ptr<Scheduler> scheduler;
   int exit_code = 0;
@@ -193,8 +216,16 @@ int serve(StateFolder folder, const ServeOptions& given) {
       }
       controllers = std::make_unique<Controllers>(*loop, client, identity);
       scheduler = std::make_unique<Scheduler>(client, *loop);
-      agent = std::make_unique<Agent>(client, *loop, runtime, node, read_machine(state));
+      PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
+      agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node,
+                                      read_machine(state));
+      if (!simulated) {
+        start_names(network, client, *loop, [&agent](std::string problem) {
+          if (agent) agent->set_network_problem(std::move(problem));
+        });
+      }
       agent->start();
+      log_archive.start();
       api.set_ready(true);
       http->start();
       log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
@@ -202,10 +233,16 @@ int serve(StateFolder folder, const ServeOptions& given) {
     });
   });
   loop->stop_on_signals();
+  loop->on_signal(kShutDownSignal, [&] {
+    log_info("the node shuts down: pods are ended");
+    if (!agent) return loop->stop();
+    agent->shut_down([&] { loop->stop(); });
+  });
   loop->run();
 
   api.shut_down();
   http->stop();
+  network.names.reset();
   agent.reset();  // pods run on
   scheduler.reset();
   controllers.reset();

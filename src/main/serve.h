@@ -1,4 +1,5 @@
 #pragma once
+#include <signal.h>
 #include <string>
 
 #include "main/state_folder.h"
@@ -13,7 +14,11 @@ struct ServeOptions {
   NodeOptions node;   // this machine as a node
 };
 
-// Runs the control plane in the foreground until SIGTERM or SIGINT. Answers the exit code.
+// Ends the pods first, as a node that shuts down; SIGTERM leaves them running.
+constexpr int kShutDownSignal = SIGUSR1;
+
+// Runs the control plane in the foreground until SIGTERM, SIGINT or kShutDownSignal. Answers the
+// exit code.
 int serve(StateFolder folder, const ServeOptions& options);
 
 }  // namespace yard

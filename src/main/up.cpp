@@ -20,12 +20,14 @@
 #include "main/config.h"
 #include "main/serve.h"
 #include "node/end_pods.h"
+#include "node/network/island_network.h"
 
 namespace yard {
 namespace {
 
+constexpr int kMostSimulated = 10'000;
 constexpr int kStartTimeoutMs = 30'000;
-constexpr int kStopTimeoutMs = 15'000;
+constexpr int kStopTimeoutMs = 20'000;  // pods may take ten of them
 constexpr int kPodGraceMs = 10'000;
 
 // The child's side: a session of its own, output to the log, then our own binary as `serve`.
@@ -52,6 +54,8 @@ constexpr int kPodGraceMs = 10'000;
     arguments.insert(arguments.end(), {"--node-label", entry.c_str()});
   const std::string gpus = std::to_string(options.node.fake_gpus);
   if (options.node.fake_gpus > 0) arguments.insert(arguments.end(), {"--fake-gpus", gpus.c_str()});
+  for (const std::string& entry : options.node.simulate)
+    arguments.insert(arguments.end(), {"--simulate", entry.c_str()});
   arguments.push_back(nullptr);
   execv("/proc/self/exe", const_cast<char**>(arguments.data()));
   _exit(127);
@@ -105,6 +109,35 @@ void add_node_flags(CLI::App* command, NodeFlags& flags) {
   command
       ->add_option("--fake-gpus", flags.fake_gpus, "nvidia.com/gpu without any device, for tests")
       ->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--simulate", flags.simulate,
+                   "nodes whose pods are played, not run, in place of this machine: "
+                   "nodes=100,cpu=8,memory=64Gi,gpu=8")
+      ->delimiter(',');
+}
+
+// --simulate: so many nodes, and what each has.
+Result<void> add_simulated(const std::vector<std::string>& entries, NodeOptions& out) {
+  if (entries.empty()) return {};
+  out.simulated = 1;
+  for (const std::string& entry : entries) {
+    const size_t equals = entry.find('=');
+    const std::string key = entry.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : entry.substr(equals + 1);
+    const auto number = parse_int64(value);
+    if (key == "nodes" && number && *number > 0 && *number <= kMostSimulated) {
+      out.simulated = static_cast<int>(*number);
+    } else if (const auto amount = Quantity::parse(value);
+               key != "nodes" && !key.empty() && amount && !amount->is_negative()) {
+      out.capacity[key == "gpu" ? "nvidia.com/gpu" : key] = amount->canonical();
+    } else {
+      return error(Reason::BadRequest,
+                   fmt::format("--simulate {} is not of the form nodes=100 (at most {}), cpu=8, "
+                               "memory=64Gi or gpu=8",
+                               entry, kMostSimulated));
+    }
+  }
+  return {};
 }
 
 // The flags as the agent takes them.
@@ -129,10 +162,36 @@ Result<NodeOptions> node_options(const NodeFlags& flags) {
     out.labels[entry.substr(0, equals)] = entry.substr(equals + 1);
   }
   out.fake_gpus = flags.fake_gpus;
+  TRY(add_simulated(flags.simulate, out));
   return out;
 }
 
 }  // namespace
+
+Result<StartedServer> spawn_server(const StateFolder& folder, const StartOptions& options) {
+  TRY(folder.make());
+  // The server reads it too; here its errors keep their line and caret, which do not fit the one
+  // line below.
+  TRY(read_config(folder));
+  int ready[2];
+  if (pipe(ready) != 0)
+    return error(Reason::InternalError,
+                 fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  fcntl(ready[0], F_SETFD, FD_CLOEXEC);
+  const pid_t child = fork();
+  if (child < 0)
+    return error(Reason::InternalError,
+                 fmt::format("cannot start a process: {}", std::strerror(errno)));
+  if (child == 0) become_server(folder, options, ready[1]);
+  close(ready[1]);
+  auto line = first_line(ready[0]);
+  close(ready[0]);
+  if (!line)
+    return error(line.error().reason,
+                 fmt::format("{}; its log is {}", line.error().message, folder.log()));
+  if (line->starts_with("error ")) return error(Reason::InternalError, line->substr(6));
+  return StartedServer{line->substr(line->find(' ') + 1), static_cast<int>(child)};
+}
 
 int start_server(const StateFolder& folder, const StartOptions& options) {
   if (auto node = node_options(options.node); !node) return print_error(node.error().message);
@@ -151,39 +210,22 @@ int start_server(const StateFolder& folder, const StartOptions& options) {
     return print_error(running + " on another port; `trainyard restart --port " +
                        std::to_string(options.port) + "` moves it");
   }
-  if (auto made = folder.make(); !made) return print_error(made.error().message);
-  // The server reads it too; here its errors keep their line and caret, which do not fit the one
-  // line below.
-  if (auto config = read_config(folder); !config) return print_error(config.error().message);
-  int ready[2];
-  if (pipe(ready) != 0)
-    return print_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  fcntl(ready[0], F_SETFD, FD_CLOEXEC);
-  const pid_t child = fork();
-  if (child < 0)
-    return print_error(fmt::format("cannot start a process: {}", std::strerror(errno)));
-  if (child == 0) become_server(folder, options, ready[1]);
-  close(ready[1]);
-  auto line = first_line(ready[0]);
-  close(ready[0]);
-  if (!line)
-    return print_error(fmt::format("{}; its log is {}", line.error().message, folder.log()));
-  if (line->starts_with("error ")) return print_error(line->substr(6));
-  const std::string url = line->substr(line->find(' ') + 1);
+  const auto started = spawn_server(folder, options);
+  if (!started) return print_error(started.error().message);
   std::printf(
       "The control plane is up at %s (pid %d).\nTry:  export KUBECONFIG=%s\n      kubectl get "
       "namespaces\n",
-      url.c_str(), static_cast<int>(child), folder.kubeconfig().c_str());
+      started->url.c_str(), started->pid, folder.kubeconfig().c_str());
   return kOk;
 }
 
-int stop_server(const StateFolder& folder) {
+int stop_server(const StateFolder& folder, int signal) {
   const int pid = folder.running_pid();
   if (pid == 0) {
     std::printf("no control plane runs for %s\n", folder.path().c_str());
     return kOk;
   }
-  if (kill(pid, SIGTERM) != 0 && errno != ESRCH)
+  if (kill(pid, signal) != 0 && errno != ESRCH)
     return print_error(fmt::format("cannot stop pid {}: {}", pid, std::strerror(errno)));
   if (!wait_for_end(pid, kStopTimeoutMs)) {
     std::fprintf(stderr, "warning: pid %d did not end within %d s and is killed\n", pid,
@@ -221,13 +263,14 @@ void add_down(Program& program) {
     program.run = [&program, keep_pods]() -> int {
       auto folder = program.folder();
       if (!folder) return print_error(folder.error().message);
-      const int stopped = stop_server(*folder);
-      if (stopped != kOk || *keep_pods) return stopped;
-      // The server first: it would start again what it sees end.
-      if (const int ended = end_pods(folder->path(), std::chrono::milliseconds(kPodGraceMs));
-          ended > 0) {
-        std::printf("ended %d pod%s\n", ended, ended == 1 ? "" : "s");
-      }
+      if (*keep_pods) return stop_server(*folder, SIGTERM);
+      const int pods = count_pods(folder->path());
+      const int stopped = stop_server(*folder, kShutDownSignal);
+      if (stopped != kOk) return stopped;
+      // The server has ended them and says so in their status; without one we do.
+      end_pods(folder->path(), std::chrono::milliseconds(kPodGraceMs));
+      if (pods > 0) std::printf("ended %d pod%s\n", pods, pods == 1 ? "" : "s");
+      end_keeper(folder->path());
       return kOk;
     };
   });
@@ -245,7 +288,7 @@ void add_restart(Program& program) {
     program.run = [&program, options] {
       auto folder = program.folder();
       if (!folder) return print_error(folder.error().message);
-      const int stopped = stop_server(*folder);
+      const int stopped = stop_server(*folder, SIGTERM);
       return stopped == kOk ? start_server(*folder, *options) : stopped;
     };
   });

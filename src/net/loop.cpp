@@ -66,6 +66,12 @@ class RealLoop : public AsioLoop {
       stop();
     });
   }
+  void on_signal(int number, Task task) override {
+    auto& signals = more_signals_.emplace_back(std::make_unique<asio::signal_set>(io_, number));
+    signals->async_wait([task = std::move(task)](const boost::system::error_code& code, int) {
+      if (!code) task();
+    });
+  }
   Statistics statistics() const override {
     return {tasks_.load(std::memory_order_relaxed), slow_tasks_.load(std::memory_order_relaxed),
             inbox_.size() + draining_.load(std::memory_order_relaxed)};
@@ -215,6 +221,7 @@ class RealLoop : public AsioLoop {
   asio::posix::stream_descriptor timer_;
   Duration wall_offset_{};
   std::optional<asio::signal_set> signals_;
+  std::vector<std::unique_ptr<asio::signal_set>> more_signals_;
   std::unordered_map<int, std::shared_ptr<Watch>> watches_;
   Random random_;
   std::atomic<uint64_t> tasks_ = 0, slow_tasks_ = 0;

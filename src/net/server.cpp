@@ -81,6 +81,13 @@ class AsioHttpServer : public HttpServer {
     return port_of(fd);
   }
 
+  Result<void> listen_tls_on(int listener, const TlsFiles& tls) override {
+    check(!started_, "a server listens before it starts");
+    std::shared_ptr<SSL_CTX> context = TRY(make_server_context(tls));
+    add_listener(listener, [this, context](int socket) { admit_tls(socket, context.get()); });
+    return {};
+  }
+
   Result<void> listen_unix(const std::string& path) override {
     check(!started_, "a server listens before it starts");
     int fd = TRY(open_unix_listener(path));

@@ -31,6 +31,8 @@ class HttpServer {
   virtual ~HttpServer() = default;
   virtual Result<int> listen_tls(const std::string& address, int port,
                                  const TlsFiles& tls) = 0;        // answers the port
+  // The same on a socket that listens already, wherever it was made; owns it.
+  virtual Result<void> listen_tls_on(int listener, const TlsFiles& tls) = 0;
   virtual Result<void> listen_unix(const std::string& path) = 0;  // 0600, peer uid checked
   virtual void start() = 0;
   virtual void

@@ -8,6 +8,8 @@
 #include "api/tree.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "node/images/local_images.h"
+#include "node/simulated/played_pods.h"
 
 namespace yard {
 namespace {
@@ -15,19 +17,46 @@ namespace {
 const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
 using std::chrono::seconds;
 constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
-constexpr uint32_t kAddresses = 1 << 22;  // 127.64.0.0/10
+
+std::string_view image_named(const Json& pod, std::string_view container) {
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Json& each : list_at(pod, {"spec", list})) {
+      if (text_at(each, {"name"}) == container) return text_at(each, {"image"});
+    }
+  }
+  return "";
+}
+
+// What a simulated node needs of a pod: neither volumes nor images.
+Result<PodLaunch> played_launch(const Json& tree) {
+  PodLaunch out;
+  out.uid = text_at(tree, {"metadata", "uid"});
+  out.ns = text_at(tree, {"metadata", "namespace"});
+  out.name = name_of(tree);
+  out.play = text_at(tree, {"metadata", "annotations", kPlayAnnotation});
+  if (out.play.empty() && text_at(tree, {"spec", "restartPolicy"}) == "Always")
+    out.play = "run=forever";  // a service, as people mean it
+  return out;
+}
+
+EventNote note_of(const PodEvent& event) {
+  return {event.type == "Warning" ? EventNote::Type::Warning : EventNote::Type::Normal,
+          event.reason, event.message, event.field_path};
+}
 
 }  // namespace
 
-Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options,
-             MachineFacts machine)
+Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& network,
+             NodeOptions options, MachineFacts machine)
     : client_(client),
       loop_(loop),
       runtime_(runtime),
+      network_(network),
       options_(std::move(options)),
       machine_(std::move(machine)),
-      events_(client, loop, "kubelet",
-              options_.name.empty() ? lower(machine_.hostname) : options_.name) {
+      events_(loop, client, "kubelet",
+              options_.name.empty() ? lower(machine_.hostname) : options_.name),
+      prober_(loop, runtime) {
   if (options_.name.empty()) options_.name = lower(machine_.hostname);
 }
 
@@ -44,35 +73,56 @@ void Agent::start() {
   });
   runtime_.recover([this, alive = alive_] {
     if (!*alive) return;
-    register_node();
+    drop_other_nodes();
+    for (const std::string& name : node_names(options_))
+      register_node(name);
     take_up_pods();
   });
 }
 
-void Agent::register_node() {
-  const ObjectPtr live = client_.get(kNode, "", options_.name);
+void Agent::set_network_problem(std::string problem) {
+  options_.network_problem = std::move(problem);
+  for (const std::string& name : node_names(options_))
+    register_node(name);
+}
+
+// A yard that was simulated before, or is so now, has no use for the nodes of the other way.
+void Agent::drop_other_nodes() {
+  for (const ObjectPtr& object : client_.list(kNode)) {
+    const std::string name(object->name());
+    const Json tree = object->tree();
+    const bool was_simulated = find_path(tree, {"metadata", "labels", kSimulatedLabel}) != nullptr;
+    const bool is_ours = was_simulated || name == options_.name;
+    if (!is_ours || is_node_of(options_, name)) continue;
+    client_.submit({ClientWrite::Verb::Delete, kNode, "", name, JsonObject{}},
+                   [](const Result<ObjectPtr>&) {});
+  }
+}
+
+void Agent::register_node(const std::string& name) {
+  const ObjectPtr live = client_.get(kNode, "", name);
   const Json before = live != nullptr ? live->tree() : Json();
-  Json node = node_object(options_, machine_, before, loop_.now());
-  const auto update = [this, alive = alive_](const Result<ObjectPtr>& made) {
+  Json node = node_object(options_, name, machine_, before, loop_.now());
+  const auto update = [this, name, alive = alive_](const Result<ObjectPtr>& made) {
     if (!*alive) return;
     if (!made) return log_error("the node could not be registered: {}", made.error().message);
     // A create adds the not-ready taint; the second pass takes it off and writes the status.
-    Json again = node_object(options_, machine_, (*made)->tree(), loop_.now());
+    Json again = node_object(options_, name, machine_, (*made)->tree(), loop_.now());
     client_.submit(
-        {ClientWrite::Verb::Update, kNode, "", options_.name, again},
-        [this, alive](Result<ObjectPtr> updated) {
+        {ClientWrite::Verb::Update, kNode, "", name, again},
+        [this, name, alive](Result<ObjectPtr> updated) {
           if (!*alive || !updated) return;
-          Json status = node_object(options_, machine_, (*updated)->tree(), loop_.now());
-          client_.submit(
-              {ClientWrite::Verb::UpdateStatus, kNode, "", options_.name, std::move(status)},
-              [](const Result<ObjectPtr>& written) {
-                if (!written)
-                  log_warning("the node's status was not written: {}", written.error().message);
-              });
+          Json status = node_object(options_, name, machine_, (*updated)->tree(), loop_.now());
+          client_.submit({ClientWrite::Verb::UpdateStatus, kNode, "", name, std::move(status)},
+                         [](const Result<ObjectPtr>& written) {
+                           if (!written)
+                             log_warning("the node's status was not written: {}",
+                                         written.error().message);
+                         });
         });
   };
   if (live == nullptr) {
-    client_.submit({ClientWrite::Verb::Create, kNode, "", options_.name, std::move(node)}, update);
+    client_.submit({ClientWrite::Verb::Create, kNode, "", name, std::move(node)}, update);
   } else {
     update(live);
   }
@@ -104,7 +154,7 @@ Agent::Pod& Agent::pod_of(std::string_view uid, std::string_view ns, std::string
 void Agent::on_pod(const ObjectEvent& event) {
   const Object& object = *event.object;
   // The first of a pod's selectable fields is spec.nodeName: pods of others are not parsed.
-  if (object.fields().empty() || object.fields()[0] != options_.name) return;
+  if (object.fields().empty() || !is_node_of(options_, object.fields()[0])) return;
   Pod& pod = pod_of(object.uid(), object.ns(), object.name());
   if (event.type == ObjectEvent::Type::Deleted) pod.gone = true;
   sync_later(pod.uid);
@@ -126,6 +176,7 @@ void Agent::sync(const std::string& uid) {
     if (!pod.busy) end_gone_pod(pod);
     return;
   }
+  if (shut_down_since_) look_at_shutdown();
   PodWorld world = observe(pod, object->tree());
   PodPlan plan = plan_pod(world);
   if (const std::string text = to_text(plan); !text.empty())
@@ -138,24 +189,20 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
   world.record = runtime_.find(pod.uid);
   if (world.record == nullptr || !world.record->alive) {
     pod.requested.clear();
-    pod.told_to_end.clear();
   } else {
     pod.starting = false;
     std::erase_if(pod.requested, [&](const auto& entry) {
       const ContainerRun* newest = world.record->newest_run(entry.first);
       return newest != nullptr && newest->run >= entry.second;
     });
-    std::erase_if(pod.told_to_end, [&](const std::string& container) {
-      const ContainerRun* newest = world.record->newest_run(container);
-      return newest == nullptr || !newest->is_running();
-    });
   }
+  refresh_memory(pod, world.record);
   if (pod.pod_ip.empty()) {
-    pod.pod_ip = bool_at(tree, {"spec", "hostNetwork"})
-                     ? options_.address
-                     : std::string(text_at(tree, {"status", "podIP"}));
-    if (pod.pod_ip.empty()) pod.pod_ip = free_address();
-    addresses_.insert(pod.pod_ip);
+    pod.pod_ip = pod_address(pod, tree, world.record);
+  }
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Json& container : list_at(tree, {"spec", list}))
+      world.images.emplace(text_at(container, {"name"}), resolve(tree, container));
   }
   world.pod = std::move(tree);
   world.now = loop_.now();
@@ -164,7 +211,9 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
   world.starting = pod.starting;
   world.requested = pod.requested;
   world.problems = pod.problems;
-  world.told_to_end = pod.told_to_end;
+  world.memory = pod.memory;
+  world.eviction = pod.eviction;
+  world.node_ends = shut_down_since_;
   return world;
 }
 
@@ -174,10 +223,11 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   const bool may_write = !pod.busy;
   // What a status tells is announced once that status is stored: a lost race announces nothing
   // twice.
-  std::vector<EventText> announced;
+  std::vector<EventNote> announced;
   for (const PodEvent& event : plan.events) {
-    EventText text{event.type, event.reason, event.message, event.field_path};
-    if (event.reason != "Killing") {
+    EventNote text = note_of(event);
+    const bool at_once = event.reason == "Killing";  // follows from a deed, not from a status
+    if (!at_once) {
       if (!may_write) continue;
       announced.push_back(std::move(text));
     } else {
@@ -187,20 +237,28 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   if (plan.start_pod) start_pod(pod, world.pod);
   for (const PodPlan::Start& start : plan.start)
     start_container(pod, world.pod, start);
+  for (const std::string& container : plan.ends)
+    pod.memory[container].end_began = loop_.now();
+  for (const PodPlan::Hook& hook : plan.hooks)
+    run_hook(pod, world.pod, hook);
+  for (const PodPlan::Probe& probe : plan.probes)
+    ask_probe(pod, world.pod, probe);
   for (const PodPlan::Signal& signal : plan.signals) {
-    pod.told_to_end.insert(signal.container);
+    pod.memory[signal.container].told_to_end = true;
     runtime_.signal(pod.uid, signal.container, signal.number);
   }
+  if (world.record != nullptr && world.record->alive) measure_if_due(pod, world.pod);
   if (plan.stop) runtime_.stop(pod.uid);
   if (plan.remove && may_write) {
     runtime_.remove(pod.uid);
+    network_.release(pod.uid);
     sync_later(pod.uid);
   }
   if (plan.look_again) wait_until(pod, *plan.look_again);
   if (!may_write) return;
   if (plan.status)
     return write_status(pod, world.pod, std::move(*plan.status), std::move(announced));
-  for (const EventText& event : announced)
+  for (const EventNote& event : announced)
     events_.record(world.pod, event);
   if (plan.delete_object) delete_object(pod);
 }
@@ -218,14 +276,23 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
     const ObjectPtr object = client_.get({"v1", std::string(kind)}, ns, name);
     return object == nullptr ? Json() : object->tree();
   };
-  out.api_host = options_.api_host;
-  out.api_port = options_.api_port;
+  out.network = network_.facts();
   out.memory_bytes = machine_.memory_bytes;
   return out;
 }
 
+ImageResolution Agent::resolve(const Json& pod, const Json& container) const {
+  const std::string_view id = text_at(pod, {"metadata", "annotations", kOfferAnnotation});
+  const auto offer =
+      id.empty() ? std::nullopt
+                 : read_offer(options_.state_folder, id, text_at(pod, {"metadata", "namespace"}));
+  return resolve_image({text_at(container, {"image"}), text_at(container, {"imagePullPolicy"}),
+                        offer ? &*offer : nullptr},
+                       options_.images);
+}
+
 void Agent::start_pod(Pod& pod, const Json& tree) {
-  auto launch = pod_launch(tree, launch_facts(pod));
+  auto launch = options_.simulated > 0 ? played_launch(tree) : pod_launch(tree, launch_facts(pod));
   if (!launch) return note_problem(pod, tree, "", "FailedMount", launch.error().message);
   pod.starting = true;
   runtime_.start_pod(std::move(*launch), [this, uid = pod.uid,
@@ -248,7 +315,15 @@ void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& st
   for (const char* list : {"initContainers", "containers"}) {
     for (const Json& container : list_at(tree, {"spec", list})) {
       if (text_at(container, {"name"}) != start.container) continue;
-      auto made = container_launch(tree, container, start.run, launch_facts(pod));
+      ContainerLaunchResult made;
+      if (options_.simulated > 0) {
+        made.launch.container = start.container;
+        made.launch.run = start.run;
+      } else {
+        LaunchFacts facts = launch_facts(pod);
+        facts.image = on_this_machine(resolve(tree, container));
+        made = container_launch(tree, container, start.run, facts);
+      }
       if (made.refusal)
         return note_problem(pod, tree, start.container, made.refusal->reason,
                             made.refusal->message);
@@ -275,14 +350,19 @@ void Agent::note_problem(Pod& pod, const Json& tree, const std::string& containe
                          std::string reason, std::string message) {
   const int failures = std::min(pod.failures[container]++, 6);
   const Duration wait = std::min(kLongestRetry, kFirstRetry * (1 << failures));
-  if (container.empty()) events_.record(tree, {"Warning", reason, message, ""});
+  if (container.empty()) events_.record(tree, {EventNote::Type::Warning, reason, message});
+  if (reason == "ErrImagePull" && failures > 0) {
+    message = fmt::format("Back-off pulling image {}: ErrImagePull: {}",
+                          quoted(image_named(tree, container)), message);
+    reason = "ImagePullBackOff";
+  }
   pod.problems[container] = {std::move(reason), std::move(message), loop_.now() + wait};
   wait_until(pod, loop_.now() + wait);
   sync_later(pod.uid);
 }
 
 void Agent::write_status(Pod& pod, const Json& tree, Json status,
-                         std::vector<EventText> announced) {
+                         std::vector<EventNote> announced) {
   Json object = tree;
   object.get_object()["status"] = std::move(status);
   pod.busy = true;
@@ -295,7 +375,7 @@ void Agent::write_status(Pod& pod, const Json& tree, Json status,
                    found->second.busy = false;
                    if (written && *written != nullptr && !announced.empty()) {
                      const Json about = (*written)->tree();
-                     for (const EventText& event : announced)
+                     for (const EventNote& event : announced)
                        events_.record(about, event);
                    }
                    if (!written && written.error().reason != Reason::Conflict &&
@@ -332,17 +412,18 @@ void Agent::delete_object(Pod& pod) {
                  });
 }
 
-// Whatever is left of it on this machine goes: processes first, then folders, then logs.
+// Whatever is left of it on this machine goes: processes first, then folders. Its logs stay
+// (log_archive.h).
 void Agent::end_gone_pod(Pod& pod) {
   pod.gone = true;
   if (pod.starting) return;  // looked at again when its shim is up
   const PodRecord* record = runtime_.find(pod.uid);
   if (record != nullptr && record->alive) return runtime_.stop(pod.uid);
   runtime_.remove(pod.uid);
-  runtime_.remove_logs(pod.ns, pod.name, pod.uid);
-  addresses_.erase(pod.pod_ip);
+  network_.release(pod.uid);
   loop_.cancel(pod.timer);
   pods_.erase(pod.uid);
+  if (shut_down_since_) look_at_shutdown();
 }
 
 void Agent::wait_until(Pod& pod, Time at) {
@@ -357,16 +438,15 @@ void Agent::wait_until(Pod& pod, Time at) {
   });
 }
 
-// A loopback address of its own for each pod: names of peers resolve to different places although
-// all share the host's network.
-std::string Agent::free_address() {
-  for (uint32_t tries = 0; tries < kAddresses; ++tries) {
-    const uint32_t number = 1 + next_address_++ % (kAddresses - 2);
-    std::string address =
-        fmt::format("127.{}.{}.{}", 64 + (number >> 16), (number >> 8) & 255, number & 255);
-    if (!addresses_.contains(address)) return address;
-  }
-  return options_.address;
+// Kept for as long as something of the pod may run; what has ended keeps only the text in its
+// status.
+std::string Agent::pod_address(const Pod& pod, const Json& tree, const PodRecord* record) {
+  if (bool_at(tree, {"spec", "hostNetwork"})) return options_.address;
+  std::string_view known = text_at(tree, {"status", "podIP"});
+  const std::string_view phase = text_at(tree, {"status", "phase"});
+  if (record == nullptr && (phase == "Succeeded" || phase == "Failed")) return std::string(known);
+  if (known.empty() && record != nullptr) known = record->address;
+  return network_.address_for(pod.uid, known);
 }
 
 }  // namespace yard

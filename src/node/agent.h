@@ -10,22 +10,30 @@
 #include "base/loop.h"
 #include "client/client.h"
 #include "client/event_recorder.h"
+#include "node/network/pod_network.h"
 #include "node/node_object.h"
 #include "node/plan_pod.h"
 #include "node/pod_launch.h"
 #include "node/pod_runtime.h"
+#include "node/probe_runner.h"
 
 namespace yard {
 
 class Agent {
  public:
-  Agent(Client& client, Loop& loop, PodRuntime& runtime, NodeOptions options, MachineFacts machine);
+  Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& network, NodeOptions options,
+        MachineFacts machine);
   ~Agent();
 
   // Registers the node, takes up the pods of an earlier server, then follows the API.
   void start();
   // The pods of this node as they are known here, for whoever reads their logs.
   const PodRuntime& runtime() const { return runtime_; }
+  // Ends all pods as a node that shuts down does, with their grace and 10 s at most; `done` when
+  // their last status is stored. Pods that have not begun wait for the next start.
+  void shut_down(std::function<void()> done);
+  // Says on the node what its pods miss of the network.
+  void set_network_problem(std::string problem);
 
  private:
   // What the agent remembers of one pod between two looks.
@@ -39,12 +47,16 @@ class Agent {
     std::map<std::string, int> requested;
     std::map<std::string, StartProblem> problems;
     std::map<std::string, int> failures;  // starts in a row that failed, for the retry's length
-    std::set<std::string> told_to_end;
+    std::map<std::string, RunMemory, std::less<>> memory;
+    std::optional<Eviction> eviction;
+    bool measuring = false;
+    Time measure_due{};
     TimerId timer = 0;
     Time timer_due{};
   };
 
-  void register_node();
+  void drop_other_nodes();
+  void register_node(const std::string& name);
   void take_up_pods();
   void on_pod(const ObjectEvent& event);
   Pod& pod_of(std::string_view uid, std::string_view ns, std::string_view name);
@@ -57,21 +69,35 @@ class Agent {
   void note_problem(Pod& pod, const Json& tree, const std::string& container, std::string reason,
                     std::string message);
   void end_gone_pod(Pod& pod);
-  void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventText> announced);
+  void refresh_memory(Pod& pod, const PodRecord* record);
+  RunMemory* memory_of(const std::string& uid, const std::string& container, int run);
+  void ask_probe(Pod& pod, const Json& tree, const PodPlan::Probe& probe);
+  void take_answer(const std::string& uid, const PodPlan::Probe& probe,
+                   const HandlerOutcome& outcome);
+  void run_hook(Pod& pod, const Json& tree, const PodPlan::Hook& hook);
+  void finish_hook(const std::string& uid, const PodPlan::Hook& hook,
+                   const HandlerOutcome& outcome);
+  void record_for(const std::string& uid, const EventNote& text);
+  void measure_if_due(Pod& pod, const Json& tree);
+  void look_at_shutdown();
+  void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventNote> announced);
   void delete_object(Pod& pod);
   void wait_until(Pod& pod, Time at);
-  std::string free_address();
+  std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);
   LaunchFacts launch_facts(const Pod& pod) const;
+  ImageResolution resolve(const Json& pod, const Json& container) const;
 
   Client& client_;
   Loop& loop_;
   PodRuntime& runtime_;
+  PodNetwork& network_;
   NodeOptions options_;
   MachineFacts machine_;
-  PodEventRecorder events_;
+  EventRecorder events_;
+  ProbeRunner prober_;
+  std::optional<Time> shut_down_since_;
+  std::function<void()> shut_down_done_;
   std::map<std::string, Pod, std::less<>> pods_;
-  std::set<std::string> addresses_;
-  uint32_t next_address_ = 0;
   Client::Subscription subscription_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -33,7 +33,7 @@ class AgentTest : public ::testing::Test {
     machine.cpus = 4;
     machine.memory_bytes = int64_t{8} << 30;
     scheduler_ = std::make_unique<Scheduler>(client_, harness_.loop);
-    agent_ = std::make_unique<Agent>(client_, harness_.loop, runtime_, NodeOptions{}, machine);
+    agent_ = std::make_unique<Agent>(client_, harness_.loop, runtime_, network_, NodeOptions{}, machine);
     agent_->start();
     settle();
   }
@@ -60,6 +60,27 @@ class AgentTest : public ::testing::Test {
     ASSERT_EQ(made.status, 201) << made.text;
     settle();
   }
+  // A pod whose only container has these members too.
+  void create_with(const std::string& members) {
+    const Answer made = harness_.call(
+        "POST", "/api/v1/namespaces/ns/pods",
+        R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","command":["x"],)" +
+            members + "}]}}");
+    ASSERT_EQ(made.status, 201) << made.text;
+    settle();
+  }
+  int64_t restarts() {
+    const Json now = pod();
+    return int_at(list_at(now, {"status", "containerStatuses"})[0], {"restartCount"});
+  }
+  std::vector<std::string> messages_of(std::string_view reason) {
+    std::vector<std::string> out;
+    const Json events = harness_.call("GET", "/api/v1/namespaces/ns/events").json;
+    for (const Json& event : list_at(events, {"items"})) {
+      if (text_at(event, {"reason"}) == reason) out.emplace_back(text_at(event, {"message"}));
+    }
+    return out;
+  }
   std::vector<std::string> reasons() {
     std::vector<std::string> out;
     const Json events = harness_.call("GET", "/api/v1/namespaces/ns/events").json;
@@ -73,6 +94,7 @@ class AgentTest : public ::testing::Test {
   DirectClient client_;
   SimPodRuntime runtime_;
   std::unique_ptr<Scheduler> scheduler_;
+  SharedNetwork network_;
   std::unique_ptr<Agent> agent_;
 };
 
@@ -177,6 +199,112 @@ TEST_F(AgentTest, ALostShimUnderNeverFailsThePod) {
   EXPECT_EQ(text_at(list_at(failed, {"status", "containerStatuses"})[0],
                     {"state", "terminated", "reason"}),
             "ContainerStatusUnknown");
+}
+
+TEST_F(AgentTest, AFailingLivenessProbeRestartsTheContainer) {
+  runtime_.play_command = [](const auto&, const auto&) {
+    return CommandOutcome{1, false, "no such file\n"};
+  };
+  create_with(R"("livenessProbe":{"exec":{"command":["cat","/healthy"]},"periodSeconds":2,
+                  "failureThreshold":2})");
+  harness_.loop.advance(std::chrono::seconds(3));
+  EXPECT_EQ(runtime_.signals, (std::vector<std::string>{"c 15"}));
+  EXPECT_EQ(restarts(), 1);
+  EXPECT_EQ(messages_of("Unhealthy"),
+            (std::vector<std::string>{"Liveness probe failed: no such file\n"}));
+  EXPECT_EQ(messages_of("Killing"),
+            (std::vector<std::string>{"Container c failed liveness probe, will be restarted"}));
+}
+
+TEST_F(AgentTest, AReadinessProbeDecidesTheConditions) {
+  bool good = false;
+  runtime_.play_command = [&](const auto&, const auto&) {
+    return CommandOutcome{good ? 0 : 1, false, ""};
+  };
+  create_with(R"("readinessProbe":{"exec":{"command":["x"]},"periodSeconds":1})");
+  harness_.loop.advance(std::chrono::seconds(5));
+  EXPECT_EQ(condition_status(pod(), "Ready"), "False");
+  good = true;
+  harness_.loop.advance(std::chrono::seconds(2));
+  EXPECT_EQ(condition_status(pod(), "ContainersReady"), "True");
+  restart_server();
+  EXPECT_EQ(condition_status(pod(), "Ready"), "True");
+  good = false;
+  harness_.loop.advance(std::chrono::seconds(5));
+  EXPECT_EQ(condition_status(pod(), "Ready"), "False");
+  EXPECT_EQ(phase(), "Running");
+  EXPECT_EQ(restarts(), 0);
+}
+
+TEST_F(AgentTest, HooksRunAroundTheContainer) {
+  std::vector<std::string> commands;
+  runtime_.play_command = [&](const auto&, const std::vector<std::string>& argv) {
+    commands.push_back(argv[0]);
+    return CommandOutcome{argv[0] == "before" ? 0 : 1, false, ""};
+  };
+  create_with(R"("lifecycle":{"postStart":{"exec":{"command":["before"]}},
+                              "preStop":{"exec":{"command":["after"]}}})");
+  EXPECT_EQ(phase(), "Running");
+  harness_.call("DELETE", "/api/v1/namespaces/ns/pods/p");
+  settle();
+  EXPECT_EQ(commands, (std::vector<std::string>{"before", "after"}));
+  EXPECT_EQ(messages_of("FailedPreStopHook"), (std::vector<std::string>{"PreStopHook failed"}));
+  EXPECT_EQ(harness_.call("GET", "/api/v1/namespaces/ns/pods/p").status, 404);
+}
+
+TEST_F(AgentTest, AFailedPostStartHookKillsTheContainer) {
+  runtime_.play_command = [](const auto&, const auto&) { return CommandOutcome{1, false, ""}; };
+  create_with(R"("lifecycle":{"postStart":{"exec":{"command":["before"]}}})");
+  EXPECT_EQ(messages_of("FailedPostStartHook"), (std::vector<std::string>{"PostStartHook failed"}));
+  EXPECT_EQ(messages_of("Killing"), (std::vector<std::string>{"FailedPostStartHook"}));
+  EXPECT_GE(restarts(), 1);
+}
+
+TEST_F(AgentTest, APodThatFillsItsVolumeIsEvicted) {
+  create(R"("volumes":[{"name":"v","emptyDir":{"sizeLimit":"1Mi"}}])");
+  harness_.loop.advance(std::chrono::seconds(11));
+  EXPECT_EQ(phase(), "Running");
+  runtime_.usage.volumes["v"] = 2 << 20;
+  harness_.loop.advance(std::chrono::seconds(6));
+  const Json evicted = pod();
+  EXPECT_EQ(text_at(evicted, {"status", "phase"}), "Failed");
+  EXPECT_EQ(text_at(evicted, {"status", "reason"}), "Evicted");
+  EXPECT_EQ(text_at(evicted, {"status", "message"}),
+            "Usage of EmptyDir volume \"v\" exceeds the limit \"1Mi\". ");
+  EXPECT_EQ(condition_status(evicted, "DisruptionTarget"), "");
+  EXPECT_EQ(messages_of("Evicted").size(), 1u);
+}
+
+TEST_F(AgentTest, AShutdownEndsWhatRunsAndBeginsNothing) {
+  create(R"("terminationGracePeriodSeconds":60)");
+  runtime_.ignores_term = true;
+  bool done = false;
+  agent_->shut_down([&] { done = true; });
+  settle();
+  EXPECT_EQ(runtime_.signals, (std::vector<std::string>{"c 15"}));
+  EXPECT_FALSE(done);
+  harness_.loop.advance(std::chrono::seconds(11));
+  EXPECT_TRUE(done);
+  const Json ended = pod();
+  EXPECT_EQ(text_at(ended, {"status", "phase"}), "Failed");
+  EXPECT_EQ(text_at(ended, {"status", "reason"}), "Terminated");
+  EXPECT_EQ(text_at(ended, {"status", "message"}),
+            "Pod was terminated in response to imminent node shutdown.");
+  EXPECT_EQ(condition_status(ended, "DisruptionTarget"), "True");
+  EXPECT_TRUE(runtime_.records.empty());
+}
+
+TEST_F(AgentTest, AClockSetBackHoldsUpNoRestart) {
+  create(R"("restartPolicy":"Always")");
+  for (int i = 0; i < 2; ++i) {
+    runtime_.exit(uid(), "c", 1);
+    settle();
+  }
+  EXPECT_EQ(restarts(), 1);
+  harness_.loop.jump_clock(-std::chrono::hours(2));
+  runtime_.touch(uid());
+  settle();
+  EXPECT_EQ(restarts(), 2);
 }
 
 TEST_F(AgentTest, WhatFitsNowhereSaysWhyAndGoesWhenThereIsRoom) {

@@ -11,7 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "base/strings.h"
+#include "node/files.h"
+#include "node/launch_files.h"
 #include "node/shim_socket.h"
 
 namespace yard {
@@ -21,6 +24,7 @@ constexpr size_t kMostMessage = 4096;
 
 struct Shim {
   int fd = -1;
+  std::string folder;
   bool told = false;     // SIGTERM has been sent
   bool stopped = false;  // and then stop
 };
@@ -40,6 +44,9 @@ void on_message(Shim& shim, std::string_view message) {
   }
   if (shim.told) return;
   shim.told = true;
+  // The next server tells why it ended.
+  if (auto marked = write_text(PodFolders{shim.folder, ""}.shutdown_mark(), "", 0600); !marked)
+    log_warning("{}", marked.error().message);
   for (size_t i = 1; i < words.size(); ++i) {
     const auto parts = split(words[i], ':');
     if (parts.size() == 3) say(shim, fmt::format("signal {} {} {}", parts[0], parts[1], SIGTERM));
@@ -57,11 +64,24 @@ int deadline_fd(std::chrono::milliseconds grace) {
 
 }  // namespace
 
+int count_pods(const std::string& state_folder) {
+  int count = 0;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(state_folder + "/run", code)) {
+    const int fd = connect_to_shim(entry.path().string(), true);
+    if (fd < 0) continue;
+    ++count;
+    close(fd);
+  }
+  return count;
+}
+
 int end_pods(const std::string& state_folder, std::chrono::milliseconds grace) {
   std::vector<Shim> shims;
   std::error_code code;
   for (const auto& entry : std::filesystem::directory_iterator(state_folder + "/run", code)) {
-    if (const int fd = connect_to_shim(entry.path().string(), true); fd >= 0) shims.push_back({fd});
+    if (const int fd = connect_to_shim(entry.path().string(), true); fd >= 0)
+      shims.push_back({fd, entry.path().string()});
   }
   const int count = static_cast<int>(shims.size());
   for (const Shim& shim : shims)

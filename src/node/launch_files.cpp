@@ -34,6 +34,8 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
   };
   if (!pod.hosts.empty() && !is_taken("/etc/hosts"))
     out.push_back(mount(folders.run + "/hosts", "/etc/hosts"));
+  if (!pod.resolv_conf.empty() && !is_taken("/etc/resolv.conf"))
+    out.push_back(mount(folders.run + "/resolv.conf", "/etc/resolv.conf"));
   if (!launch.message_path.empty() && !is_taken(launch.message_path)) {
     out.push_back(mount(folders.message(launch.container, launch.run), launch.message_path));
   }
@@ -44,10 +46,14 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
     const auto volume = std::ranges::find(pod.volumes, each.volume, &LaunchVolume::name);
     const bool host_path =
         volume != pod.volumes.end() && volume->type == LaunchVolume::Type::HostPath;
-    JsonObject entry = mount(host_path ? volume->path : folders.volume(each.volume), each.target);
+    const bool is_images = !each.host_path.empty();
+    JsonObject entry = mount(is_images   ? each.host_path
+                             : host_path ? volume->path
+                                         : folders.volume(each.volume),
+                             each.target);
     entry["subPath"] = each.sub_path;
     entry["readOnly"] = each.read_only;
-    entry["recursive"] = host_path;
+    entry["recursive"] = host_path || is_images;
     out.push_back(std::move(entry));
   }
   return out;
@@ -55,11 +61,8 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
 
 }  // namespace
 
-std::string log_folder_name(std::string_view ns, std::string_view name, std::string_view uid) {
-  return std::string(ns) + "_" + std::string(name) + "_" + std::string(uid);
-}
-
-std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders) {
+std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
+                            std::string_view boot_id) {
   JsonArray memory;
   memory.push_back(
       JsonObject{{"folder", folders.run + "/shm"}, {"bytes", launch.shared_memory_bytes}});
@@ -73,10 +76,14 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders) 
   }
   return to_text(JsonObject{{"version", 1},
                             {"uid", launch.uid},
+                            {"bootId", boot_id},
                             {"namespace", launch.ns},
                             {"pod", launch.name},
                             {"hostname", launch.hostname},
                             {"hosts", !launch.hosts.empty()},
+                            {"resolvConf", !launch.resolv_conf.empty()},
+                            {"address", launch.address},
+                            {"hostNetwork", launch.host_network},
                             {"logFolder", folders.logs},
                             {"memory", std::move(memory)},
                             {"hostPaths", std::move(volumes)}});
@@ -88,8 +95,10 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
   JsonArray groups, cgroup_list, host_folders;
   for (const int64_t group : launch.groups)
     groups.emplace_back(group);
-  for (const char* folder : kHostFolders)
-    host_folders.emplace_back(folder);
+  if (launch.root_folder.empty()) {
+    for (const char* folder : kHostFolders)
+      host_folders.emplace_back(folder);
+  }
   for (const CgroupFolder& cgroup : cgroups) {
     JsonArray limits;
     for (const auto& [file, text] : cgroup.limits)
@@ -103,6 +112,7 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
                             {"env", texts(launch.env)},
                             {"workingFolder", launch.working_folder},
                             {"privateRoot", true},
+                            {"rootFolder", launch.root_folder},
                             {"readOnlyRoot", launch.read_only_root},
                             {"noNewPrivileges", launch.no_new_privileges},
                             {"hostFolders", std::move(host_folders)},

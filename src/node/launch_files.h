@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "node/cgroups.h"
+#include "node/log_layout.h"
 #include "node/pod_runtime.h"
 
 namespace yard {
@@ -20,13 +21,16 @@ struct PodFolders {
   std::string log(std::string_view container, int number) const {
     return logs + "/" + std::string(container) + "/" + std::to_string(number) + ".log";
   }
+  // Made by `down`, when it has ended a pod that ran and no server was there to say so.
+  std::string shutdown_mark() const { return run + "/shutdown"; }
   std::string container_file(std::string_view container, int number) const {
     return run + "/" + std::string(container) + "." + std::to_string(number) + ".json";
   }
 };
-std::string log_folder_name(std::string_view ns, std::string_view name, std::string_view uid);
 
-std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders);
+// `boot_id` tells a later server whether the machine has been restarted since.
+std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
+                            std::string_view boot_id);
 std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch& pod,
                                   const PodFolders& folders,
                                   const std::vector<CgroupFolder>& cgroups);

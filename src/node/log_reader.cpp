@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "node/files.h"
+#include "node/log_layout.h"
 
 namespace yard {
 namespace {
 
-constexpr int kMostFiles = 5;                // as the shim rotates
 constexpr size_t kMostFileBytes = 64 << 20;  // a file is rotated at 10 MB; one line may be longer
 constexpr size_t kHead = 30;                 // of the timestamp
 constexpr std::string_view kDropped =
@@ -77,7 +77,7 @@ Result<std::unique_ptr<LogReader>> LogReader::open(std::string path, LogReadOpti
   std::unique_ptr<LogReader> reader(new LogReader(std::move(path), std::move(options)));
   struct stat facts;
   int oldest = -1;
-  for (int number = 0; number < kMostFiles; ++number) {
+  for (int number = 0; number < kMostLogFiles; ++number) {
     if (stat(reader->file(number).c_str(), &facts) == 0) oldest = number;
   }
   if (oldest < 0) return error(Reason::NotFound, "there is no log");
@@ -107,7 +107,7 @@ bool LogReader::go_to_newer_file(std::string& note) {
   struct stat ours, there;
   if (fstat(fd_, &ours) != 0) return false;
   int oldest = -1;
-  for (int number = 0; number < kMostFiles; ++number) {
+  for (int number = 0; number < kMostLogFiles; ++number) {
     if (stat(file(number).c_str(), &there) != 0) continue;
     if (there.st_ino == ours.st_ino && there.st_dev == ours.st_dev)
       return number > 0 && open_file(number - 1, 0);

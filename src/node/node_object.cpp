@@ -5,6 +5,7 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int kMostPods = 1000;
 constexpr size_t kMostText = 64 << 10;
+const std::string kSimulatedPrefix = "sim-";
 
 std::string os_release_name() {
   const auto text = read_text("/etc/os-release", kMostText).value_or("");
@@ -29,18 +31,21 @@ std::string os_release_name() {
   return "Linux";
 }
 
-JsonArray conditions(const Json& live, Time now) {
+JsonArray conditions(const NodeOptions& options, const Json& live, Time now) {
   struct Row {
     const char *type, *status, *reason, *message;
   };
-  constexpr Row kRows[] = {
+  std::vector<Row> rows{
       {"MemoryPressure", "False", "KubeletHasSufficientMemory",
        "kubelet has sufficient memory available"},
       {"DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
       {"PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
       {"Ready", "True", "KubeletReady", "the node agent takes pods"}};
+  if (!options.network_problem.empty())
+    rows.push_back(
+        {"NetworkDegraded", "True", "NotAllIsHere", options.network_problem.c_str()});
   JsonArray out;
-  for (const Row& row : kRows) {
+  for (const Row& row : rows) {
     std::string changed = rfc3339(now);
     for (const Json& old : list_at(live, {"status", "conditions"})) {
       if (text_at(old, {"type"}) == row.type && text_at(old, {"status"}) == row.status)
@@ -82,14 +87,30 @@ MachineFacts read_machine(const std::string& state_folder) {
   return out;
 }
 
-Json node_object(const NodeOptions& options, const MachineFacts& machine, const Json& live,
-                 Time now) {
+std::vector<std::string> node_names(const NodeOptions& options) {
+  if (options.simulated == 0) return {options.name};
+  std::vector<std::string> out;
+  for (int i = 0; i < options.simulated; ++i)
+    out.push_back(kSimulatedPrefix + std::to_string(i));
+  return out;
+}
+
+bool is_node_of(const NodeOptions& options, std::string_view name) {
+  if (options.simulated == 0) return name == options.name;
+  if (!name.starts_with(kSimulatedPrefix)) return false;
+  const auto number = parse_int64(name.substr(kSimulatedPrefix.size()));
+  return number && *number >= 0 && *number < options.simulated;
+}
+
+Json node_object(const NodeOptions& options, const std::string& name, const MachineFacts& machine,
+                 const Json& live, Time now) {
   Json out = live.is_object() ? live : Json(JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}});
   JsonObject& root = out.get_object();
   JsonObject& metadata = object_at(root, "metadata");
-  metadata["name"] = options.name;
+  metadata["name"] = name;
   JsonObject& labels = object_at(metadata, "labels");
-  labels["kubernetes.io/hostname"] = options.name;
+  labels["kubernetes.io/hostname"] = name;
+  if (options.simulated > 0) labels[kSimulatedLabel] = "true";
   labels["kubernetes.io/os"] = "linux";
   labels["kubernetes.io/arch"] = machine.architecture;
   for (const auto& [key, value] : options.labels)
@@ -114,13 +135,13 @@ Json node_object(const NodeOptions& options, const MachineFacts& machine, const 
   } else {
     spec["taints"] = std::move(taints);
   }
-  JsonArray now_true = conditions(live, now);
+  JsonArray now_true = conditions(options, live, now);
   JsonObject& status = object_at(root, "status");
   status["capacity"] = capacity;
   status["allocatable"] = std::move(capacity);
   status["conditions"] = std::move(now_true);
   status["addresses"] = JsonArray{JsonObject{{"type", "InternalIP"}, {"address", options.address}},
-                                  JsonObject{{"type", "Hostname"}, {"address", options.name}}};
+                                  JsonObject{{"type", "Hostname"}, {"address", name}}};
   status["daemonEndpoints"] = JsonObject{{"kubeletEndpoint", JsonObject{{"Port", 0}}}};
   status["nodeInfo"] = JsonObject{{"machineID", machine.machine_id},
                                   {"systemUUID", machine.machine_id},

@@ -3,9 +3,12 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/time.h"
 #include "json/json.h"
+#include "node/images/image_config.h"
 
 namespace yard {
 
@@ -15,9 +18,13 @@ struct NodeOptions {
   std::map<std::string, std::string> capacity;  // --capacity: instead of what the machine has
   std::map<std::string, std::string> labels;    // --node-label
   int fake_gpus = 0;                            // --fake-gpus: nvidia.com/gpu without any device
-  std::string api_host = "127.0.0.1";           // where pods reach the API server
-  int api_port = 0;
+  std::string network_problem;  // what pods miss of the network, in a sentence
+  int simulated = 0;  // --simulate: so many nodes sim-0, sim-1 ... in place of this machine
+  ImageConfig images;
+  std::string state_folder;  // where offers of `trainyard run` lie
 };
+
+inline constexpr std::string_view kSimulatedLabel = "trainyard.dev/simulated";
 
 // What the machine says about itself.
 struct MachineFacts {
@@ -26,9 +33,13 @@ struct MachineFacts {
 };
 MachineFacts read_machine(const std::string& state_folder);
 
+// The nodes whose pods the agent has: this machine, or the simulated ones.
+std::vector<std::string> node_names(const NodeOptions& options);
+bool is_node_of(const NodeOptions& options, std::string_view name);
+
 // The Node as it should be; `live` is the stored one or null. Its taints, annotations and foreign
 // labels stay. Pure.
-Json node_object(const NodeOptions& options, const MachineFacts& machine, const Json& live,
-                 Time now);
+Json node_object(const NodeOptions& options, const std::string& name, const MachineFacts& machine,
+                 const Json& live, Time now);
 
 }  // namespace yard

@@ -2,14 +2,16 @@
 // What should happen next to a pod of this node: a pure function from what is known to what to do.
 // The agent carries it out.
 
+#include <array>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "json/json.h"
+#include "node/images/resolve_image.h"
 #include "node/pod_runtime.h"
+#include "node/probes.h"
 
 namespace yard {
 
@@ -18,6 +20,30 @@ struct StartProblem {
   std::string reason;  // CreateContainerConfigError, ErrImageNeverPull ...
   std::string message;
   Time retry_at{};
+};
+
+enum class HookKind { PostStart, PreStop };
+struct HookState {
+  enum class Stage { NotBegun, UnderWay, Done, Failed };
+  Stage stage = Stage::NotBegun;
+  Time ended{};
+  bool is_over() const { return stage == Stage::Done || stage == Stage::Failed; }
+};
+
+// What the agent remembers of the newest run of a container. A new server has forgotten it: then
+// the stored status stands in, and what is under way is done again.
+struct RunMemory {
+  int run = 0;
+  std::array<ProbeState, kProbeKinds.size()> probes;  // by ProbeKind
+  HookState post_start, pre_stop;
+  std::optional<Time> end_began;  // we are ending it
+  bool told_to_end = false;       // it has had its stop signal
+};
+
+// A pod that uses more of the disk than it may (pod_storage.h).
+struct Eviction {
+  std::string message;
+  Time at{};
 };
 
 // All that matters for one pod at one moment.
@@ -29,7 +55,11 @@ struct PodWorld {
   bool starting = false;                 // its shim is being started
   std::map<std::string, int> requested;  // runs asked for, container → run
   std::map<std::string, StartProblem> problems;
-  std::set<std::string> told_to_end;  // containers that have had their SIGTERM
+  std::map<std::string, RunMemory, std::less<>> memory;  // by container
+  std::optional<Eviction> eviction;
+  std::optional<Time> node_ends;  // since when the node is being shut down: nothing new starts
+  std::map<std::string, ImageResolution> images;  // container → what its image stands for here
+  const ImageResolution& image_of(const std::string& container) const;
 };
 
 struct PodEvent {
@@ -50,6 +80,20 @@ struct PodPlan {
     int number = 0;
   };
   std::vector<Signal> signals;
+  std::vector<std::string> ends;  // containers whose end begins now
+  struct Hook {
+    std::string container;
+    int run = 0;
+    HookKind kind = HookKind::PostStart;
+    Duration timeout{};
+  };
+  std::vector<Hook> hooks;
+  struct Probe {
+    std::string container;
+    int run = 0;
+    ProbeKind kind = ProbeKind::Readiness;
+  };
+  std::vector<Probe> probes;
   bool stop = false;           // end the shim: nothing is to run any more
   bool remove = false;         // forget what is on this machine
   bool delete_object = false;  // the last step of a deletion

@@ -1,5 +1,7 @@
 #include "node/plan_pod.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "api/tree.h"
@@ -222,7 +224,10 @@ TEST(PlanPod, Table) {
     record.runs = each.runs;
     world.record = each.record == Case::NoRecord ? nullptr : &record;
     world.now = kNow;
-    world.told_to_end = each.told;
+    for (const std::string& container : each.told) {
+      world.memory[container].told_to_end = true;
+      world.memory[container].end_began = ago(1);
+    }
     EXPECT_EQ(to_text(plan_pod(world)), each.plan) << each.about;
   }
 }

@@ -21,17 +21,44 @@ bool is_waiting_for(const Json* status, std::string_view reason) {
   return status != nullptr && text_at(*status, {"state", "waiting", "reason"}) == reason;
 }
 
+bool is_told(const Json* status, const StartProblem& problem) {
+  return is_waiting_for(status, problem.reason) &&
+         text_at(*status, {"state", "waiting", "message"}) == problem.message;
+}
+
+// Kubelet tells of an image's trouble twice: what happened, and the state it led to.
+void add_problem_events(std::vector<PodEvent>& out, const StartProblem& problem,
+                        std::string_view image, const std::string& path) {
+  const std::string& reason = problem.reason;
+  if (reason == "ImagePullBackOff") {
+    out.push_back(
+        {"Normal", "BackOff", fmt::format("Back-off pulling image {}", quoted(image)), path});
+  } else if (reason == "ErrImagePull") {
+    out.push_back({"Warning", "Failed",
+                   fmt::format("Failed to pull image {}: {}", quoted(image), problem.message),
+                   path});
+  } else if (reason == "ErrImageNeverPull") {
+    out.push_back({"Warning", reason, problem.message, path});
+  } else if (reason == "InvalidImageName") {
+    out.push_back({"Warning", "InspectFailed", problem.message, path});
+  } else {
+    out.push_back({"Warning", "Failed", "Error: " + problem.message, path});
+    return;
+  }
+  out.push_back({"Warning", "Failed", "Error: " + reason, path});
+}
+
 }  // namespace
 
 std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, const Json& next) {
   std::vector<PodEvent> out;
   const Json* stored = find(world.pod, "status");
-  const Json before = stored != nullptr ? *stored : Json(JsonObject());
+  static const Json kNone = JsonObject();
+  const Json& before = stored != nullptr ? *stored : kNone;
   for (const ContainerView& container : view.containers) {
     const bool app = container.role == ContainerView::Role::App;
     const char* list = app ? "containerStatuses" : "initContainerStatuses";
-    const std::string path =
-        fmt::format("spec.{}{{{}}}", app ? "containers" : "initContainers", container.name);
+    const std::string path = field_path(container);
     const Json* old = status_in(before, list, container.name);
     const Json* now = status_in(next, list, container.name);
     const std::string_view image = text_at(*container.spec, {"image"});
@@ -42,11 +69,7 @@ std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, 
     for (const ContainerRun* run : container.runs) {
       if (run->run <= told) continue;
       out.push_back(
-          {"Normal", "Pulled",
-           fmt::format(
-               "Container image {} is not unpacked: the host's own programs run in its place",
-               quoted(image)),
-           path});
+          {"Normal", "Pulled", pulled_message(image, world.image_of(container.name)), path});
       out.push_back({"Normal", "Created", "Created container: " + container.name, path});
       if (run->failure.empty()) {
         out.push_back({"Normal", "Started", "Started container " + container.name, path});
@@ -61,9 +84,15 @@ std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, 
                      path});
     }
     if (const auto problem = world.problems.find(container.name);
-        problem != world.problems.end() && !is_waiting_for(old, problem->second.reason)) {
-      out.push_back({"Warning", "Failed", "Error: " + problem->second.message, path});
+        problem != world.problems.end() && !is_told(old, problem->second)) {
+      add_problem_events(out, problem->second, image, path);
     }
+  }
+  if (world.record != nullptr && !world.record->alive && !world.starting &&
+      !world.record->runs.empty() && !is_terminal(next) && !view.ending.active &&
+      condition_status(world.pod, "PodReadyToStartContainers") == "True") {
+    out.push_back(
+        {"Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", ""});
   }
   if (view.ending.reason == "DeadlineExceeded" && is_terminal(next))
     out.push_back({"Normal", "DeadlineExceeded", view.ending.message, ""});

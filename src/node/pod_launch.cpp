@@ -8,6 +8,8 @@
 #include "api/tree.h"
 #include "base/strings.h"
 #include "node/capabilities.h"
+#include "node/log_layout.h"
+#include "node/network/resolv_conf.h"
 #include "node/pod_volumes.h"
 
 namespace yard {
@@ -106,28 +108,56 @@ std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& con
   return std::nullopt;
 }
 
-// Users of the host rung see the host's own programs; an image that may not be looked for cannot be
-// stood in for.
-std::optional<LaunchRefusal> image_refusal(const Json& container) {
-  if (text_at(container, {"imagePullPolicy"}) != "Never") return std::nullopt;
-  return LaunchRefusal{"ErrImageNeverPull",
-                       fmt::format("Container image {} is not present with pull policy of Never",
-                                   quoted(text_at(container, {"image"})))};
-}
-
 std::optional<LaunchRefusal> set_command(ContainerLaunch& launch, const Json& container,
-                                         const Environment& environment) {
+                                         const Environment& environment,
+                                         const ImageResolution& image) {
+  if (list_at(container, {"command"}).empty()) launch.argv = image.entry.entrypoint;
   for (const char* list : {"command", "args"}) {
     for (const Json& word : list_at(container, {list}))
       launch.argv.push_back(expand(text_of(word), environment));
   }
   if (!launch.argv.empty()) return std::nullopt;
-  const std::string_view image = text_at(container, {"image"});
+  const std::string_view name = text_at(container, {"image"});
+  if (image.rung == ImageRung::Map) {
+    return LaunchRefusal{"CreateContainerError",
+                         fmt::format("no command specified: the container names neither command "
+                                     "nor args, and images.map {0} has no entrypoint: add "
+                                     "`entrypoint: [program, argument]` to it in config.yaml and "
+                                     "`trainyard restart`",
+                                     quoted(image.pattern))};
+  }
   return LaunchRefusal{"CreateContainerError",
-                       fmt::format("image {} is not unpacked on this machine, and the container "
-                                   "names neither command nor args: set `command`, or map the "
-                                   "image to an entrypoint under images.map in config.yaml",
-                                   quoted(image))};
+                       fmt::format("no command specified: image {0} is not unpacked on this "
+                                   "machine, and the container names neither command nor args: "
+                                   "set `command`, or write `images: {{map: {{{0}: {{entrypoint: "
+                                   "[program, argument]}}}}}}` into config.yaml and `trainyard "
+                                   "restart`",
+                                   quoted(name))};
+}
+
+// What the image's entry brings; the container's own mounts go before.
+void add_image(ContainerLaunch& launch, const ImageEntry& entry) {
+  if (entry.base == ImageEntry::Base::Root) launch.root_folder = entry.folder;
+  for (const ImageMount& mount : entry.mounts) {
+    const bool taken = std::ranges::any_of(
+        launch.mounts, [&](const LaunchMount& each) { return each.target == mount.target; });
+    if (!taken) launch.mounts.push_back({"", mount.target, "", mount.read_only, mount.source});
+  }
+  if (launch.working_folder.empty()) launch.working_folder = entry.working_folder;
+}
+
+Environment image_environment(const ImageEntry& entry) {
+  Environment out{{"PATH", std::string(kPath)}};
+  for (const auto& [name, value] : entry.env) {
+    if (name == "PATH") {
+      out.front().second = value;
+    } else {
+      out.emplace_back(name, value);
+    }
+  }
+  if (entry.base == ImageEntry::Base::Python)
+    out.front().second = entry.folder + "/bin:" + out.front().second;
+  return out;
 }
 
 std::optional<LaunchRefusal> set_identity(ContainerLaunch& launch, const Json& pod,
@@ -171,24 +201,31 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   ContainerLaunch& launch = out.launch;
   launch.container = text_at(container, {"name"});
   launch.run = run;
-  if ((out.refusal = image_refusal(container))) return out;
+  if (facts.image.is_refused()) {
+    out.refusal = LaunchRefusal{facts.image.reason, facts.image.message};
+    return out;
+  }
   if ((out.refusal = set_identity(launch, pod, container))) return out;
-  Environment base{{"PATH", std::string(kPath)},
-                   {"HOSTNAME", pod_hostname(pod)},
-                   {"HOME", launch.uid == 0 ? "/root" : "/home/pod"},
-                   {"KUBERNETES_SERVICE_HOST", facts.api_host},
-                   {"KUBERNETES_SERVICE_PORT", std::to_string(facts.api_port)},
-                   {"KUBERNETES_SERVICE_PORT_HTTPS", std::to_string(facts.api_port)}};
+  const bool host_network = bool_at(pod, {"spec", "hostNetwork"});
+  const std::string& api_host = host_network ? facts.network.host_api_host : facts.network.api_host;
+  const int api_port = host_network ? facts.network.host_api_port : facts.network.api_port;
+  Environment base = image_environment(facts.image.entry);
+  base.insert(base.end(), {{"HOSTNAME", pod_hostname(pod)},
+                           {"HOME", launch.uid == 0 ? "/root" : "/home/pod"},
+                           {"KUBERNETES_SERVICE_HOST", api_host},
+                           {"KUBERNETES_SERVICE_PORT", std::to_string(api_port)},
+                           {"KUBERNETES_SERVICE_PORT_HTTPS", std::to_string(api_port)}});
   auto environment = container_environment(pod, container, facts.env, base);
   if (!environment) {
     out.refusal = LaunchRefusal{"CreateContainerConfigError", environment.error().message};
     return out;
   }
-  if ((out.refusal = set_command(launch, container, *environment))) return out;
+  if ((out.refusal = set_command(launch, container, *environment, facts.image))) return out;
   if ((out.refusal = add_mounts(launch, container, *environment))) return out;
   for (const auto& [name, value] : *environment)
     launch.env.push_back(name + "=" + value);
   launch.working_folder = text_at(container, {"workingDir"});
+  add_image(launch, facts.image.entry);
   launch.read_only_root = bool_at(container, {"securityContext", "readOnlyRootFilesystem"});
   launch.message_path = text_at(container, {"terminationMessagePath"});
   launch.message_from_log =
@@ -206,7 +243,13 @@ Result<PodLaunch> pod_launch(const Json& pod, const LaunchFacts& facts) {
   out.ns = text_at(pod, {"metadata", "namespace"});
   out.name = text_at(pod, {"metadata", "name"});
   out.hostname = pod_hostname(pod);
-  if (!bool_at(pod, {"spec", "hostNetwork"})) out.hosts = hosts_text(pod, facts);
+  out.about = pod_about_text(pod);
+  out.host_network = bool_at(pod, {"spec", "hostNetwork"});
+  if (!out.host_network) {
+    out.hosts = hosts_text(pod, facts);
+    out.address = facts.env.pod_ip;
+  }
+  out.resolv_conf = resolv_conf(pod, facts.network.resolv_conf, facts.network.dns);
   out.volumes = TRY(pod_volumes(pod, facts.env));
   return out;
 }

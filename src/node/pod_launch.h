@@ -2,6 +2,8 @@
 // From a pod's YAML to what the runtime is told. Pure: objects come through a lookup.
 
 #include "node/environment.h"
+#include "node/images/resolve_image.h"
+#include "node/network/pod_network.h"
 #include "node/pod_runtime.h"
 
 namespace yard {
@@ -9,9 +11,9 @@ namespace yard {
 // What a launch needs to know of the node.
 struct LaunchFacts {
   PodFactsForEnv env;
-  std::string api_host;  // KUBERNETES_SERVICE_HOST and _PORT
-  int api_port = 0;
+  NetworkFacts network;
   int64_t memory_bytes = 0;  // of the machine
+  ImageResolution image;     // of the container to be launched
 };
 
 // Errors are the texts of FailedMount.

@@ -1,5 +1,6 @@
 #include "node/pod_logs.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -17,17 +18,25 @@ const Resource kPod{"v1", "Pod"};
 constexpr size_t kReadBudget = 256 << 10, kMostQueued = 1 << 20;
 constexpr Duration kSlowClientPause = std::chrono::milliseconds(50);
 
-// The newest run that has a log.
-std::optional<int> newest_log(const std::string& folder) {
-  std::optional<int> newest;
+// The runs that have a log, oldest first.
+std::vector<int> runs_with_log(const std::string& folder) {
+  std::vector<int> out;
   std::error_code code;
   for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
     const std::string name = entry.path().filename().string();
     if (!name.ends_with(".log")) continue;
     const auto number = parse_int64(std::string_view(name).substr(0, name.size() - 4));
-    if (number && (!newest || *number > *newest)) newest = static_cast<int>(*number);
+    if (number) out.push_back(static_cast<int>(*number));
   }
-  return newest;
+  std::ranges::sort(out);
+  return out;
+}
+
+// Containers have DNS labels for names; this one comes from a client and becomes part of a path.
+bool is_container_name(std::string_view name) {
+  return !name.empty() && name.size() <= 63 && std::ranges::all_of(name, [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '-';
+  });
 }
 
 }  // namespace
@@ -65,10 +74,15 @@ PodLogs::~PodLogs() {
 
 // The previous run is the one the status calls last; without --previous it is the newest with a
 // log.
-std::optional<int> PodLogs::run_of(const PodLogRequest& request) const {
+std::optional<int> PodLogs::run_of(const PodLogRequest& request, bool archived) const {
   const std::string any =
       runtime_.log_path(request.ns, request.pod, request.uid, request.container, 0);
-  if (!request.previous) return newest_log(any.substr(0, any.find_last_of('/')));
+  const std::vector<int> runs = runs_with_log(any.substr(0, any.find_last_of('/')));
+  const size_t from_end = request.previous ? 2 : 1;
+  if (archived || !request.previous) {
+    if (runs.size() < from_end) return std::nullopt;
+    return runs[runs.size() - from_end];
+  }
   const ObjectPtr object = client_.get(kPod, request.ns, request.pod);
   if (object == nullptr) return std::nullopt;
   const Json tree = object->tree();
@@ -83,10 +97,40 @@ std::optional<int> PodLogs::run_of(const PodLogRequest& request) const {
   return std::nullopt;
 }
 
+Result<void> PodLogs::find_in_archive(PodLogRequest& request) const {
+  const auto folder = archive_ == nullptr ? std::nullopt : archive_->find(request.ns, request.pod);
+  if (!folder)
+    return error(Reason::NotFound, fmt::format("pods {} not found", yard::quoted(request.pod)));
+  request.uid = folder->uid;
+  if (request.container.empty()) {
+    std::vector<std::string> names;
+    std::error_code code;
+    const std::string any = runtime_.log_path(request.ns, request.pod, request.uid, "c", 0);
+    for (const auto& entry : std::filesystem::directory_iterator(
+             std::filesystem::path(any).parent_path().parent_path(), code)) {
+      if (entry.is_directory(code)) names.push_back(entry.path().filename().string());
+    }
+    std::ranges::sort(names);
+    if (names.size() != 1)
+      return error(Reason::BadRequest,
+                   fmt::format("a container name must be specified for pod {}, choose one of: [{}]",
+                               request.pod, join(names, " ")));
+    request.container = names.front();
+  }
+  if (!is_container_name(request.container))
+    return error(Reason::BadRequest, fmt::format("container {} is not valid for pod {}",
+                                                 request.container, request.pod));
+  return {};
+}
+
 void PodLogs::read_log(PodLogRequest request,
                        std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,
                        std::function<void(Error)> failed) {
-  const std::optional<int> run = run_of(request);
+  const bool archived = request.uid.empty();
+  if (archived) {
+    if (auto found = find_in_archive(request); !found) return failed(found.error());
+  }
+  const std::optional<int> run = run_of(request, archived);
   if (!run) {
     return failed(
         error(Reason::BadRequest,

@@ -9,6 +9,7 @@
 #include "base/loop.h"
 #include "client/client.h"
 #include "client/pod_streams.h"
+#include "node/log_archive.h"
 #include "node/real_pod_runtime.h"
 
 namespace yard {
@@ -17,6 +18,8 @@ class PodLogs : public PodStreams {
  public:
   PodLogs(Client& client, Loop& loop, RealPodRuntime& runtime);
   ~PodLogs() override;
+  // Pods that are gone are looked for there.
+  void set_archive(const LogArchive* archive) { archive_ = archive; }
 
   void read_log(PodLogRequest request,
                 std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,
@@ -25,7 +28,8 @@ class PodLogs : public PodStreams {
  private:
   struct Stream;
   using StreamPtr = std::shared_ptr<Stream>;
-  std::optional<int> run_of(const PodLogRequest& request) const;
+  Result<void> find_in_archive(PodLogRequest& request) const;
+  std::optional<int> run_of(const PodLogRequest& request, bool archived) const;
   bool has_ended(const Stream& stream) const;
   void read_on(const StreamPtr& stream);
   void take(const StreamPtr& stream);
@@ -36,6 +40,7 @@ class PodLogs : public PodStreams {
   Client& client_;
   Loop& loop_;
   RealPodRuntime& runtime_;
+  const LogArchive* archive_ = nullptr;
   std::multimap<std::string, StreamPtr> following_;  // by the pod's uid
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

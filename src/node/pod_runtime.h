@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,10 +37,11 @@ struct LaunchVolume {
 
 // A volume that a container sees at `target`.
 struct LaunchMount {
-  std::string volume;
+  std::string volume;  // "": `host_path` instead, of an image's entry
   std::string target;
   std::string sub_path;  // below the volume, made where missing; never leads out of it
   bool read_only = false;
+  std::string host_path = {};
 };
 
 // What a pod's shim is told once.
@@ -48,7 +50,12 @@ struct PodLaunch {
   std::string hostname;
   std::vector<LaunchVolume> volumes;
   std::string hosts;                 // the text of /etc/hosts
+  std::string about;                 // kept beside its logs (node/log_layout.h)
+  std::string resolv_conf;           // and of /etc/resolv.conf; "": the host's own
+  std::string address;               // in the pods' network
+  bool host_network = false;         // no network of its own
   uint64_t shared_memory_bytes = 0;  // of /dev/shm; 0: half of the machine's memory
+  std::string play;                  // how a simulated node plays it (node/simulated)
 };
 
 // What one run of one container is told.
@@ -58,6 +65,7 @@ struct ContainerLaunch {
   std::vector<std::string> argv;
   std::vector<std::string> env;  // NAME=value
   std::string working_folder;    // made where missing
+  std::string root_folder;       // of an image: read-only below a layer of the run; "": the host
   bool read_only_root = false;
   std::vector<LaunchMount> mounts;
   std::string message_path;       // terminationMessagePath; "": none
@@ -89,11 +97,16 @@ struct ContainerRun {
   bool is_running() const { return !exit; }
 };
 
+// What ended a pod together with its machine.
+enum class NodeEnd { None, Shutdown, Reboot };
+
 struct PodRecord {
   std::string uid, ns, name;
+  std::string address;                // as its launch said
   bool alive = false;                 // its shim answers
   std::vector<ContainerRun> runs;     // in order of their starts
   std::vector<std::string> refusals;  // what the kernel refused of the sandbox
+  NodeEnd node_end = NodeEnd::None;
   const ContainerRun* newest_run(std::string_view container) const {
     const ContainerRun* newest = nullptr;
     for (const ContainerRun& run : runs) {
@@ -108,6 +121,13 @@ struct CommandOutcome {
   int code = 0;
   bool timed_out = false;
   std::string output;  // stdout and stderr as they came, the first 10 kB
+};
+
+// What a pod's files take of the disk.
+struct PodUsage {
+  std::map<std::string, uint64_t> volumes;  // emptyDirs on disk, by name
+  std::map<std::string, uint64_t>
+      containers;  // what each has written beside its volumes, and its logs
 };
 
 class PodRuntime {
@@ -136,10 +156,11 @@ class PodRuntime {
   // A TCP connection made in the pod's network; the caller owns the descriptor (non-blocking).
   virtual void dial(std::string_view uid, std::string host, int port, Duration timeout,
                     std::function<void(Result<int>)> done) = 0;
+  // Walks the pod's folders, so ask seldom.
+  virtual void measure(std::string_view uid, std::function<void(PodUsage)> done) = 0;
   virtual void stop(std::string_view uid) = 0;  // kills what runs; then the shim ends
   virtual void remove(
       std::string_view uid) = 0;  // forgets a pod whose shim has ended; its logs stay
-  virtual void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) = 0;
 };
 
 }  // namespace yard

@@ -33,6 +33,10 @@ JsonObject terminated(const PodWorld& world, const ContainerRun& run) {
   return {{"terminated", std::move(out)}};
 }
 
+std::string valid_text(const std::string& text) {
+  return is_valid_utf8(text) ? text : std::string();
+}
+
 JsonObject waiting(std::string_view reason, std::string_view message = "") {
   JsonObject out{{"reason", reason}};
   if (!message.empty()) out["message"] = message;
@@ -60,19 +64,22 @@ States states_of(const PodWorld& world, const PodView& view, const ContainerView
     if (all_over) return {never_ran(), {}};
     if (problem != world.problems.end())
       return {waiting(problem->second.reason, problem->second.message), {}};
-    const bool has_init = view.containers.front().role != Role::App;
-    return {waiting(has_init ? "PodInitializing" : "ContainerCreating"), {}};
+    const bool initializing = view.containers.front().role != Role::App;
+    return {waiting(initializing ? "PodInitializing" : "ContainerCreating"), {}};
   }
   const ContainerRun& newest = *container.newest();
+  const bool has_init = view.containers.front().role != Role::App;
   JsonObject last;
   if (container.runs.size() > 1 && container.runs[container.runs.size() - 2]->exit)
     last = terminated(world, *container.runs[container.runs.size() - 2]);
+  if (newest.is_running() && !container.begun)
+    return {waiting(has_init ? "PodInitializing" : "ContainerCreating"), std::move(last)};
   if (newest.is_running())
     return {{{"running", JsonObject{{"startedAt", rfc3339(newest.started)}}}}, std::move(last)};
   if (container.will_restart && problem != world.problems.end()) {
     return {waiting(problem->second.reason, problem->second.message), terminated(world, newest)};
   }
-  if (container.will_restart && world.now < container.restart.due) {
+  if (container.is_waiting(world.now)) {
     const auto seconds =
         std::chrono::duration_cast<std::chrono::seconds>(container.restart.backoff);
     const std::string length =
@@ -83,23 +90,48 @@ States states_of(const PodWorld& world, const PodView& view, const ContainerView
                                                 length, container.name, pod_in_text(world.pod))),
         terminated(world, newest)};
   }
+  if (container.will_restart && !newest.failure.empty())
+    return {waiting("RunContainerError", valid_text(newest.failure)), terminated(world, newest)};
+  if (container.will_restart && container.memory->post_start.stage == HookState::Stage::Failed) {
+    return {waiting("PostStartHookError", "PostStartHook failed"), terminated(world, newest)};
+  }
   return {terminated(world, newest), std::move(last)};
+}
+
+// What the container was given, as kubelet tells it beside the spec.
+void add_given(JsonObject& out, const Json& spec) {
+  if (const Json* resources = find(spec, "resources");
+      resources != nullptr && resources->is_object() && !resources->get_object().empty()) {
+    if (const Json* requests = find(*resources, "requests")) out["allocatedResources"] = *requests;
+    out["resources"] = *resources;
+  }
+  JsonArray mounts;
+  for (const Json& mount : list_at(spec, {"volumeMounts"})) {
+    JsonObject entry{{"name", text_at(mount, {"name"})},
+                     {"mountPath", text_at(mount, {"mountPath"})}};
+    if (bool_at(mount, {"readOnly"})) {
+      entry["readOnly"] = true;
+      entry["recursiveReadOnly"] = "Disabled";
+    }
+    mounts.push_back(std::move(entry));
+  }
+  if (!mounts.empty()) out["volumeMounts"] = std::move(mounts);
 }
 
 JsonObject container_status(const PodWorld& world, const PodView& view,
                             const ContainerView& container, bool all_over) {
   States states = states_of(world, view, container, all_over);
-  const bool running = container.is_running();
   const std::string_view image = text_at(*container.spec, {"image"});
   JsonObject out{{"name", container.name},
                  {"state", std::move(states.state)},
                  {"lastState", std::move(states.last)}};
-  out["ready"] = container.role == Role::Init ? container.has_succeeded() : running;
+  out["ready"] = container.role == Role::Init ? container.has_succeeded() : container.ready;
   out["restartCount"] = container.runs.empty() ? 0 : container.newest()->run;
   out["image"] = image;
-  out["imageID"] = container.runs.empty() ? "" : "host://" + std::string(image);
+  out["imageID"] = container.runs.empty() ? "" : image_id(image, world.image_of(container.name));
   if (!container.runs.empty()) out["containerID"] = container_id(world, *container.newest());
-  out["started"] = running || (container.role == Role::Init && container.is_running());
+  out["started"] = container.started;
+  add_given(out, *container.spec);
   return out;
 }
 
@@ -110,7 +142,8 @@ std::string phase_of(const PodView& view, bool all_over) {
     if (container.role != Role::App) continue;
     any_running = any_running || container.is_running();
     all_stopped = all_stopped && container.has_ended();
-    any_never_ran = any_never_ran || container.runs.empty();
+    any_never_ran = any_never_ran || container.runs.empty() ||
+                    (container.runs.size() == 1 && container.is_running() && !container.begun);
     all_succeeded = all_succeeded && container.has_succeeded();
   }
   if (all_over)
@@ -143,25 +176,44 @@ std::string in_brackets(const std::vector<std::string>& names) {
   return "[" + join(names, " ") + "]";
 }
 
+// A pod is ready when others say so too, where it asks them to.
+void judge_gates(const Json& pod, Condition& ready) {
+  std::vector<std::string> missing;
+  for (const Json& gate : list_at(pod, {"spec", "readinessGates"})) {
+    const std::string_view type = text_at(gate, {"conditionType"});
+    const std::string_view status = condition_status(pod, type);
+    if (status.empty()) {
+      missing.push_back(fmt::format(
+          "corresponding condition of pod readiness gate {} does not exist.", quoted(type)));
+    } else if (status != "True") {
+      missing.push_back(fmt::format("the status of pod readiness gate {} is not \"True\", but {}",
+                                    quoted(type), status));
+    }
+  }
+  if (missing.empty()) return;
+  ready.holds = false;
+  ready.reason = "ReadinessGatesNotReady";
+  ready.message = join(missing, ", ");
+}
+
 std::vector<Condition> conditions_of(const PodWorld& world, const PodView& view,
                                      std::string_view phase) {
   std::vector<std::string> not_initialized, not_ready;
-  bool app_ran = false;
   for (const ContainerView& container : view.containers) {
-    if (container.role == Role::App) app_ran = app_ran || !container.runs.empty();
     const bool initialized =
-        container.role == Role::Init ? container.has_succeeded() : !container.runs.empty();
+        container.role == Role::Init ? container.has_succeeded() : container.started;
     if (container.role != Role::App && !initialized) not_initialized.push_back(container.name);
-    if (container.role != Role::Init && !container.is_running())
-      not_ready.push_back(container.name);
+    if (container.role != Role::Init && !container.ready) not_ready.push_back(container.name);
   }
   std::vector<Condition> out;
+  if (view.ending.disruption)
+    out.push_back({"DisruptionTarget", true, "TerminationByKubelet", view.ending.message});
   const bool over = phase == "Succeeded" || phase == "Failed";
   out.push_back({"PodReadyToStartContainers",
                  !over && world.record != nullptr && world.record->alive, "", ""});
   if (phase == "Succeeded") {
     out.push_back({"Initialized", true, "PodCompleted", ""});
-  } else if (not_initialized.empty() || app_ran) {
+  } else if (not_initialized.empty() || view.apps_ran) {
     out.push_back({"Initialized", true, "", ""});
   } else {
     out.push_back({"Initialized", false, "ContainersNotInitialized",
@@ -174,9 +226,11 @@ std::vector<Condition> conditions_of(const PodWorld& world, const PodView& view,
     ready = {"Ready", false, "ContainersNotReady",
              "containers with unready status: " + in_brackets(not_ready)};
   }
-  out.push_back(ready);
-  ready.type = "ContainersReady";
-  out.push_back(ready);
+  Condition containers_ready = ready;
+  containers_ready.type = "ContainersReady";
+  if (ready.holds) judge_gates(world.pod, ready);
+  out.push_back(std::move(ready));
+  out.push_back(std::move(containers_ready));
   out.push_back({"PodScheduled", true, "", ""});
   return out;
 }
@@ -243,7 +297,7 @@ Json next_status(const PodWorld& world, const PodView& view) {
   out["conditions"] = condition_list(world, conditions_of(world, view, phase));
   out["hostIP"] = world.host_ip;
   out["hostIPs"] = JsonArray{JsonObject{{"ip", world.host_ip}}};
-  if (world.record != nullptr && !world.pod_ip.empty()) {
+  if (!world.pod_ip.empty()) {
     out["podIP"] = world.pod_ip;
     out["podIPs"] = JsonArray{JsonObject{{"ip", world.pod_ip}}};
   }

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "json/json.h"
+#include "node/disk_usage.h"
 #include "node/files.h"
 #include "node/journal.h"
 #include "node/shim_socket.h"
@@ -30,6 +31,7 @@ constexpr size_t kMostJournal = 64 << 20, kMostMessage = 4096, kMostLogMessage =
 constexpr size_t kMostLogMessageLines = 80;
 constexpr size_t kMostLaunchFile = 16 << 20;
 constexpr size_t kMostProcText = 4 << 20;
+constexpr int kLowestCopy = 20;
 constexpr int kMostSweepRounds = 200, kSweepPauseMicros = 5000;
 
 Json read_json(const std::string& path) {
@@ -53,35 +55,62 @@ std::string log_text(std::string_view raw) {
   return out;
 }
 
-// Ends what is left in a pod's groups of one controller and removes them; blocking.
+// Ends what is left in a group, those below it first, and removes it; blocking.
+void sweep_group(const std::string& folder) {
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+    if (entry.is_directory(code)) sweep_group(entry.path().string());
+  }
+  for (int round = 0; rmdir(folder.c_str()) != 0 && errno == EBUSY && round < kMostSweepRounds;
+       ++round) {
+    const auto left = read_text(folder + "/cgroup.procs", kMostProcText).value_or("");
+    for (const std::string_view word : split(left, '\n')) {
+      if (const auto pid = parse_int64(word); pid && *pid > 1)
+        kill(static_cast<pid_t>(*pid), SIGKILL);
+    }
+    usleep(kSweepPauseMicros);  // a killed task leaves its group a moment later, without telling
+  }
+}
+
 void sweep_cgroup(const std::string& base, const std::string& uid) {
   const std::string folder = base + "/" + uid;
   std::error_code code;
   if (!std::filesystem::exists(folder, code)) return;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
-    if (!entry.is_directory(code)) continue;
-    for (int round = 0;
-         rmdir(entry.path().c_str()) != 0 && errno == EBUSY && round < kMostSweepRounds; ++round) {
-      const auto left =
-          read_text(entry.path().string() + "/cgroup.procs", kMostProcText).value_or("");
-      for (const std::string_view word : split(left, '\n')) {
-        if (const auto pid = parse_int64(word); pid && *pid > 1)
-          kill(static_cast<pid_t>(*pid), SIGKILL);
-      }
-      usleep(kSweepPauseMicros);  // a killed task leaves its group a moment later, without telling
-    }
-  }
-  rmdir(folder.c_str());
+  sweep_group(folder);
   rmdir(base.c_str());  // stays while other pods are in it
+}
+
+// What an old run of a container has left: a crash loop must not fill the disk. Blocking.
+void remove_run(const PodFolders& folders, std::string_view container, int run) {
+  if (run < 0) return;
+  const std::string log = folders.log(container, run);
+  unlink(log.c_str());
+  for (int number = 1; number < kMostLogFiles; ++number)
+    unlink((log + "." + std::to_string(number)).c_str());
+  unlink(folders.message(container, run).c_str());
+  unlink(folders.container_file(container, run).c_str());
+  const std::string name = std::string(container) + "." + std::to_string(run);
+  remove_folder(folders.run + "/layer/" + name);
+  remove_folder(folders.run + "/mountpoints/" + name);
+}
+
+void close_namespaces(const PodNamespaces& namespaces) {
+  for (const int fd : {namespaces.net, namespaces.island, namespaces.user}) {
+    if (fd >= 0) close(fd);
+  }
 }
 
 }  // namespace
 
-RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string shim)
+RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string shim,
+                               PodNetwork& network)
     : loop_(loop),
       state_(std::move(state_folder)),
       shim_(std::move(shim)),
-      cgroup_name_("trainyard-" + hex(hash_bytes(state_))) {
+      cgroup_name_("trainyard-" + hex(hash_bytes(state_))),
+      boot_id_(trim(read_text("/proc/sys/kernel/random/boot_id", 64).value_or(""))),
+      network_(network),
+      shim_calls_(loop) {
   cgroups_ = own_cgroups(read_text("/proc/self/cgroup", kMostProcText).value_or(""),
                          read_text("/proc/self/mountinfo", kMostProcText).value_or(""));
 }
@@ -152,6 +181,8 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->launch.ns = text_at(launch, {"namespace"});
   pod->launch.name = text_at(launch, {"pod"});
   pod->launch.hosts = bool_at(launch, {"hosts"}) ? "kept" : "";
+  pod->launch.resolv_conf = bool_at(launch, {"resolvConf"}) ? "kept" : "";
+  pod->launch.address = text_at(launch, {"address"});
   for (const Json& entry : list_at(launch, {"hostPaths"})) {
     LaunchVolume volume;
     volume.name = text_at(entry, {"name"});
@@ -163,7 +194,13 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->record.uid = uid;
   pod->record.ns = pod->launch.ns;
   pod->record.name = pod->launch.name;
+  pod->record.address = pod->launch.address;
   read_journal(*pod);
+  if (access(pod->folders.shutdown_mark().c_str(), F_OK) == 0)
+    pod->record.node_end = NodeEnd::Shutdown;
+  else if (const std::string_view boot = text_at(launch, {"bootId"});
+           !boot.empty() && !boot_id_.empty() && boot != boot_id_)
+    pod->record.node_end = NodeEnd::Reboot;
   Pod& kept = *(pods_[uid] = std::move(pod));
   const int socket = connect_to_shim(folder, false);
   if (socket >= 0) {
@@ -178,16 +215,20 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
   auto made = std::make_shared<Result<void>>();
   auto kept = std::make_shared<PodLaunch>(std::move(launch));
   loop_.run_blocking(
-      [made, kept, folders] {
+      [made, kept, folders, boot_id = boot_id_] {
         *made = [&]() -> Result<void> {
           TRY(make_folders(folders.run + "/messages", 0700));
           TRY(make_folders(folders.run + "/volumes", 0700));
           TRY(make_folders(folders.logs, 0700));
+          TRY(write_text(folders.logs + "/pod.json", kept->about, 0600));
           for (const LaunchVolume& volume : kept->volumes)
             TRY(make_volume(volume, folders.volume(volume.name)));
           if (!kept->hosts.empty()) TRY(write_text(folders.run + "/hosts", kept->hosts, 0644));
+          if (!kept->resolv_conf.empty())
+            TRY(write_text(folders.run + "/resolv.conf", kept->resolv_conf, 0644));
           // The shim syncs it before its first journal entry: a start does not wait for the disk.
-          return write_text(folders.run + "/launch.json", pod_launch_text(*kept, folders), 0600);
+          return write_text(folders.run + "/launch.json", pod_launch_text(*kept, folders, boot_id),
+                            0600);
         }();
       },
       [this, made, kept, folders, alive = alive_, done = std::move(done)] {
@@ -202,11 +243,24 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
         }
         pod->launch = std::move(*kept);
         pod->folders = folders;
-        done(spawn_shim(*pod));
+        pod->record.address = pod->launch.address;
+        if (pod->launch.host_network) return done(spawn_shim(*pod, {}));
+        network_.prepare_start(pod->record.uid, pod->launch.address,
+                               [this, uid = pod->record.uid, alive,
+                                done = std::move(done)](const Result<PodNamespaces>& prepared) {
+                                 Pod* there = *alive ? find_pod(uid) : nullptr;
+                                 if (there == nullptr || !prepared) {
+                                   if (prepared) close_namespaces(*prepared);
+                                   return done(prepared ? error(Reason::NotFound, "the pod is gone")
+                                                        : prepared.error());
+                                 }
+                                 done(spawn_shim(*there, *prepared));
+                                 close_namespaces(*prepared);
+                               });
       });
 }
 
-Result<void> RealPodRuntime::spawn_shim(Pod& pod) {
+Result<void> RealPodRuntime::spawn_shim(Pod& pod, const PodNamespaces& namespaces) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
     return system_error("cannot make a socket for the pod");
@@ -217,7 +271,16 @@ Result<void> RealPodRuntime::spawn_shim(Pod& pod) {
                                    O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
-  posix_spawn_file_actions_addclosefrom_np(&actions, 4);
+  std::string inherited[3];  // as the shim's arguments name them
+  int next = 4;
+  std::vector<int> copies;
+  for (const int fd : {namespaces.net, namespaces.island, namespaces.user}) {
+    inherited[copies.size()] = std::to_string(fd < 0 ? -1 : next);
+    // A copy with a number that none of these actions overwrites.
+    copies.push_back(fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, kLowestCopy));
+    if (fd >= 0) posix_spawn_file_actions_adddup2(&actions, copies.back(), next++);
+  }
+  posix_spawn_file_actions_addclosefrom_np(&actions, next);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t all, none;
@@ -226,7 +289,9 @@ Result<void> RealPodRuntime::spawn_shim(Pod& pod) {
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  const char* arguments[] = {"trainyard-shim", pod.folders.run.c_str(), "3", nullptr};
+  const char* arguments[] = {
+      "trainyard-shim",     pod.folders.run.c_str(), "3",    inherited[0].c_str(),
+      inherited[1].c_str(), inherited[2].c_str(),    nullptr};
   const char* environment[] = {nullptr};
   pid_t pid = 0;
   const int problem = posix_spawn(&pid, shim_.c_str(), &actions, &attributes,
@@ -234,6 +299,9 @@ Result<void> RealPodRuntime::spawn_shim(Pod& pod) {
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(ends[1]);
+  for (const int fd : copies) {
+    if (fd >= 0) close(fd);
+  }
   if (problem != 0) {
     close(ends[0]);
     errno = problem;
@@ -359,6 +427,7 @@ void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch,
   struct Work {
     ContainerLaunch launch;
     std::string file, text, message_file;
+    PodFolders folders;
     Result<void> written;
   };
   auto work = std::make_shared<Work>();
@@ -366,12 +435,14 @@ void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch,
                                      container_cgroups(cgroups_, cgroup_name_, uid, launch));
   work->file = pod->folders.container_file(launch.container, launch.run);
   work->message_file = pod->folders.message(launch.container, launch.run);
+  work->folders = pod->folders;
   work->launch = std::move(launch);
   loop_.run_blocking(
       [work] {
         work->written = write_text(work->file, work->text, 0600);
         // The container's user may be anyone.
         if (work->written) work->written = write_text(work->message_file, "", 0666);
+        remove_run(work->folders, work->launch.container, work->launch.run - kMostRunsWithLog);
       },
       [this, work, uid = std::string(uid), alive = alive_, done = std::move(done)] {
         if (!*alive) return;
@@ -392,18 +463,38 @@ void RealPodRuntime::signal(std::string_view uid, std::string_view container, in
   }
 }
 
-void RealPodRuntime::run_command(std::string_view, std::string_view, std::vector<std::string>,
-                                 Duration, std::function<void(Result<CommandOutcome>)> done) {
-  loop_.post([done = std::move(done)] {
-    done(error(Reason::ServiceUnavailable, "commands in a container are not built yet"));
-  });
+int RealPodRuntime::socket_of(std::string_view uid) const {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? -1 : found->second->socket;
 }
 
-void RealPodRuntime::dial(std::string_view, std::string, int, Duration,
+void RealPodRuntime::run_command(std::string_view uid, std::string_view container,
+                                 std::vector<std::string> argv, Duration timeout,
+                                 std::function<void(Result<CommandOutcome>)> done) {
+  shim_calls_.run_command(socket_of(uid), container, std::move(argv), timeout, std::move(done));
+}
+
+void RealPodRuntime::start_command(std::string_view uid, std::string_view container,
+                                   CommandLaunch launch,
+                                   std::function<void(Result<StartedCommand>)> done) {
+  shim_calls_.start_command(socket_of(uid), container, std::move(launch), std::move(done));
+}
+
+void RealPodRuntime::dial(std::string_view uid, std::string host, int port, Duration timeout,
                           std::function<void(Result<int>)> done) {
-  loop_.post([done = std::move(done)] {
-    done(error(Reason::ServiceUnavailable, "connections to a pod are not built yet"));
-  });
+  shim_calls_.dial(socket_of(uid), std::move(host), port, timeout, std::move(done));
+}
+
+void RealPodRuntime::measure(std::string_view uid, std::function<void(PodUsage)> done) {
+  Pod* pod = find_pod(uid);
+  auto usage = std::make_shared<PodUsage>();
+  loop_.run_blocking(
+      [usage, folders = pod == nullptr ? PodFolders{} : pod->folders] {
+        if (!folders.run.empty()) *usage = usage_of(folders);
+      },
+      [usage, alive = alive_, done = std::move(done)] {
+        if (*alive) done(std::move(*usage));
+      });
 }
 
 void RealPodRuntime::stop(std::string_view uid) {
@@ -425,12 +516,6 @@ void RealPodRuntime::remove(std::string_view uid) {
         unlink((folder + "/launch.json").c_str());
         remove_folder(folder);
       },
-      [] {});
-}
-
-void RealPodRuntime::remove_logs(std::string_view ns, std::string_view name, std::string_view uid) {
-  loop_.run_blocking(
-      [folder = state_ + "/logs/" + log_folder_name(ns, name, uid)] { remove_folder(folder); },
       [] {});
 }
 

@@ -7,14 +7,16 @@
 #include "base/loop.h"
 #include "node/cgroups.h"
 #include "node/launch_files.h"
+#include "node/network/pod_network.h"
 #include "node/pod_runtime.h"
+#include "node/shim_calls.h"
 
 namespace yard {
 
 class RealPodRuntime : public PodRuntime {
  public:
   // `shim` is the path of the installed executable (node/shim_program.h).
-  RealPodRuntime(Loop& loop, std::string state_folder, std::string shim);
+  RealPodRuntime(Loop& loop, std::string state_folder, std::string shim, PodNetwork& network);
   ~RealPodRuntime() override;  // leaves every pod running
 
   void on_change(std::function<void(const std::string& uid)> callback) override {
@@ -31,9 +33,12 @@ class RealPodRuntime : public PodRuntime {
                    Duration timeout, std::function<void(Result<CommandOutcome>)> done) override;
   void dial(std::string_view uid, std::string host, int port, Duration timeout,
             std::function<void(Result<int>)> done) override;
+  void measure(std::string_view uid, std::function<void(PodUsage)> done) override;
+  // For streams that outlast an answer: kubectl exec.
+  void start_command(std::string_view uid, std::string_view container, CommandLaunch launch,
+                     std::function<void(Result<StartedCommand>)> done);
   void stop(std::string_view uid) override;
   void remove(std::string_view uid) override;
-  void remove_logs(std::string_view ns, std::string_view name, std::string_view uid) override;
 
   // Where the log of a run lies, for whoever reads it.
   std::string log_path(std::string_view ns, std::string_view name, std::string_view uid,
@@ -50,8 +55,9 @@ class RealPodRuntime : public PodRuntime {
   };
   PodFolders folders_of(const PodLaunch& launch) const;
   Pod* find_pod(std::string_view uid);
+  int socket_of(std::string_view uid) const;  // -1: no shim
   void adopt(const std::string& uid);
-  Result<void> spawn_shim(Pod& pod);
+  Result<void> spawn_shim(Pod& pod, const PodNamespaces& namespaces);
   void watch(Pod& pod, int socket);
   void on_readable(const std::string& uid);
   void read_journal(Pod& pod);
@@ -62,8 +68,10 @@ class RealPodRuntime : public PodRuntime {
   void report(const std::string& uid);
 
   Loop& loop_;
-  std::string state_, shim_, cgroup_name_;
+  std::string state_, shim_, cgroup_name_, boot_id_;
+  PodNetwork& network_;
   CgroupRoots cgroups_;
+  ShimCalls shim_calls_;
   std::map<std::string, std::unique_ptr<Pod>, std::less<>> pods_;
   std::vector<std::function<void(const std::string&)>> changed_;
   std::shared_ptr<bool> alive_ =

@@ -18,6 +18,9 @@ struct Restart {
   bool again = false;
   Time due{};          // not before
   Duration backoff{};  // 0: at once
+  // A clock that was set back since holds nothing up.
+  bool is_waiting(Time now) const { return now < due && now + kClockSlack >= due - backoff; }
+  static constexpr Duration kClockSlack = std::chrono::seconds(5);
 };
 Restart next_restart(RestartPolicy policy, const std::vector<const ContainerRun*>& runs);
 

@@ -1,6 +1,7 @@
 #include "node/shim_socket.h"
 
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -9,8 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "node/files.h"
+
 namespace yard {
 namespace {
+
+constexpr size_t kMostDescriptors = 8, kMostMessage = 8192;
 
 // Held by the shim while it lives.
 bool is_locked(const std::string& path) {
@@ -40,6 +45,55 @@ int connect_to(const std::string& folder, bool blocking) {
 
 int connect_to_shim(const std::string& run_folder, bool blocking) {
   return is_locked(run_folder + "/lock") ? connect_to(run_folder, blocking) : -1;
+}
+
+Result<void> send_to_shim(int socket, const std::string& text,
+                          const std::vector<int>& descriptors) {
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
+  check(descriptors.size() <= kMostDescriptors, "a message to a shim carries few descriptors");
+  iovec bytes{const_cast<char*>(text.data()), text.size()};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  if (!descriptors.empty()) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
+    cmsghdr* part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(part), descriptors.data(), descriptors.size() * sizeof(int));
+  }
+  if (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    return system_error("cannot reach the pod's shim");
+  return {};
+}
+
+std::optional<ShimMessage> receive_from_shim(int socket) {
+  char text[kMostMessage];
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))];
+  iovec bytes{text, sizeof text};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t count = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  ShimMessage out;
+  if (count <= 0) return out;
+  out.text.assign(text, static_cast<size_t>(count));
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const size_t there = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < there; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
+      out.descriptor.reset(fd);  // there is never a second one
+    }
+  }
+  return out;
 }
 
 }  // namespace yard

@@ -1,198 +1,235 @@
 #include "scheduler/schedule.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "api/tree.h"
 #include "base/strings.h"
+#include "scheduler/preempt.h"
+#include "scheduler/room.h"
+#include "scheduler/topology.h"
 
 namespace yard {
 namespace {
 
-bool list_has(const Json& expression, std::string_view value) {
-  const JsonArray& values = list_at(expression, {"values"});
-  return std::ranges::any_of(values, [&](const Json& each) { return text_of(each) == value; });
-}
+constexpr size_t kMostDetails = 3;
+// A rank beside its mates talks to them through memory; worth more than an emptier node.
+constexpr double kBesideMates = 200;
 
-bool matches_expression(const Json& expression, const std::optional<std::string_view>& value) {
-  const std::string_view op = text_at(expression, {"operator"});
-  if (op == "Exists") return value.has_value();
-  if (op == "DoesNotExist") return !value;
-  if (op == "In") return value && list_has(expression, *value);
-  if (op == "NotIn") return !value || !list_has(expression, *value);
-  const JsonArray& values = list_at(expression, {"values"});
-  const auto wanted = values.empty() ? std::nullopt : parse_int64(text_of(values[0]));
-  const auto held = value ? parse_int64(*value) : std::nullopt;
-  if (!wanted || !held) return false;
-  return op == "Gt" ? *held > *wanted : op == "Lt" && *held < *wanted;
-}
-
-bool matches_term(const Json& term, const Json& node) {
-  const JsonArray& expressions = list_at(term, {"matchExpressions"});
-  const JsonArray& fields = list_at(term, {"matchFields"});
-  if (expressions.empty() && fields.empty()) return false;
-  for (const Json& expression : expressions) {
-    const Json* label = find_path(node, {"metadata", "labels", text_at(expression, {"key"})});
-    if (!matches_expression(expression,
-                            label != nullptr ? std::optional(text_of(*label)) : std::nullopt))
-      return false;
-  }
-  for (const Json& field : fields) {
-    if (!matches_expression(field, name_of(node))) return false;
-  }
-  return true;
-}
-
-Quantity amount_in(const Amounts& amounts, std::string_view name) {
-  const auto found = amounts.find(name);
-  return found == amounts.end() ? Quantity() : found->second;
-}
-
-// Why the pod cannot be there, in kube-scheduler's words, and what would have to change in ours.
-struct Obstacle {
-  std::string reason, detail;
-};
-
-std::vector<Obstacle> obstacles(const WaitingPod& pod, const NodeSnapshot& node) {
-  std::vector<Obstacle> out;
-  if (bool_at(node.node, {"spec", "unschedulable"}) &&
-      !tolerates(pod.pod, JsonObject{{"key", "node.kubernetes.io/unschedulable"},
-                                     {"effect", "NoSchedule"}})) {
-    return {{"node(s) were unschedulable",
-             fmt::format("`kubectl uncordon {}` lets pods in", node.name)}};
-  }
-  for (const Json& taint : list_at(node.node, {"spec", "taints"})) {
-    if (text_at(taint, {"effect"}) != "PreferNoSchedule" && !tolerates(pod.pod, taint)) {
-      return {{"node(s) had untolerated taint(s)",
-               fmt::format("`kubectl taint node {} {}-` removes the taint {}", node.name,
-                           text_at(taint, {"key"}), text_at(taint, {"key"}))}};
-    }
-  }
-  if (!matches_node(pod.pod, node.node)) {
-    std::vector<std::string> wanted;
-    for (const auto& member : map_at(pod.pod, {"spec", "nodeSelector"}))
-      wanted.push_back(std::string(member.key()) + "=" + std::string(text_of(member.value())));
-    const std::string command =
-        wanted.empty() ? ""
-                       : fmt::format("`kubectl label node {} {}` adds what is asked for", node.name,
-                                     join(wanted, " "));
-    return {{"node(s) didn't match Pod's node affinity/selector", command}};
-  }
-  const Quantity most_pods = amount_in(node.allocatable, "pods");
-  if (!most_pods.is_zero() && node.pods >= most_pods.value())
-    out.push_back(
-        {"Too many pods", fmt::format("{} of {} pods are there", node.pods, most_pods.value())});
-  for (const auto& [name, asked] : pod.requests) {
-    if (asked.is_zero()) continue;
-    const Quantity all = amount_in(node.allocatable, name), free = all - amount_in(node.used, name);
-    if (asked <= free) continue;
-    out.push_back({"Insufficient " + name,
-                   asked <= all ? fmt::format("{}: {} asked, {} of {} free", name,
-                                              asked.canonical(), free.canonical(), all.canonical())
-                                : fmt::format("{}: {} asked, the node has {}: ask for less, or "
-                                              "`trainyard restart --capacity {}={}`",
-                                              name, asked.canonical(), all.canonical(), name,
-                                              asked.canonical())});
-  }
-  return out;
-}
-
-std::string explanation(size_t nodes, const std::map<std::string, int>& counts,
-                        const std::set<std::string>& details) {
-  std::vector<std::string> reasons, numbers;
-  for (const auto& [reason, count] : counts)
-    reasons.push_back(fmt::format("{} {}", count, reason));
-  for (const std::string& detail : details) {
-    if (!detail.empty() && numbers.size() < 3) numbers.push_back(detail);
-  }
-  std::string out = fmt::format("0/{} nodes are available", nodes);
-  if (!reasons.empty()) out += ": " + join(reasons, ", ");
-  out += fmt::format(
-      ". preemption: 0/{} nodes are available: {} No preemption victims found for incoming pod.",
-      nodes, nodes);
-  if (!numbers.empty()) out += " (" + join(numbers, "; ") + ")";
-  return out;
-}
-
-// How full the fuller of cpu and memory would be: the emptiest node takes the pod.
-double fullness(const WaitingPod& pod, const NodeSnapshot& node) {
+// How full the fuller of its resources would be: the emptiest node takes the pod.
+double emptiness(const Cluster& cluster, size_t node, const PodShape& shape) {
   double most = 0;
-  for (const char* name : {"cpu", "memory"}) {
-    const double all = static_cast<double>(amount_in(node.allocatable, name).value());
-    const double used =
-        static_cast<double>((amount_in(node.used, name) + amount_in(pod.requests, name)).value());
+  for (const Demand& demand : shape.demands) {
+    const auto all = static_cast<double>(cluster.allocatable(node, demand.resource));
+    const auto used = static_cast<double>(cluster.used(node, demand.resource) + demand.amount);
     if (all > 0) most = std::max(most, used / all);
   }
-  return most + static_cast<double>(node.pods) * 1e-6;
+  return 100 * (1 - most) - 1e-4 * static_cast<double>(cluster.nodes()[node].pod_count());
 }
 
-void take(NodeSnapshot& node, const WaitingPod& pod) {
-  for (const auto& [name, asked] : pod.requests)
-    node.used[name] = amount_in(node.used, name) + asked;
-  ++node.pods;
-}
-
-Placement place(ClusterSnapshot& cluster, const WaitingPod& pod, size_t index) {
-  std::map<std::string, int> counts;
-  std::set<std::string> details;
-  NodeSnapshot* best = nullptr;
-  double least = 0;
-  for (NodeSnapshot& node : cluster.nodes) {
-    const std::vector<Obstacle> found = obstacles(pod, node);
-    for (const Obstacle& obstacle : found) {
-      ++counts[obstacle.reason];
-      details.insert(obstacle.detail);
-    }
-    if (!found.empty()) continue;
-    const double full = fullness(pod, node);
-    if (best != nullptr && full >= least) continue;
-    best = &node;
-    least = full;
+double preferences(const Json& spec, const Json& node) {
+  double out = 0;
+  for (const Json& each : list_at(
+           spec, {"affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution"})) {
+    const Json* term = find(each, "preference");
+    if (term != nullptr && matches_node_term(*term, node))
+      out += static_cast<double>(int_at(each, {"weight"}));
   }
-  if (best == nullptr) return {index, "", explanation(cluster.nodes.size(), counts, details)};
-  take(*best, pod);
-  return {index, best->name, ""};
+  for (const Json& taint : list_at(node, {"spec", "taints"})) {
+    if (text_at(taint, {"effect"}) == "PreferNoSchedule" && !tolerates(spec, taint)) out -= 100;
+  }
+  return out;
+}
+
+class Cycle {
+ public:
+  Cycle(Cluster& cluster, std::span<const WaitingPod> waiting)
+      : cluster_(cluster), waiting_(waiting) {}
+
+  Placements run() {
+    std::vector<size_t> order(waiting_.size());
+    for (size_t i = 0; i < order.size(); ++i)
+      order[i] = i;
+    std::ranges::stable_sort(order, std::greater<>(),
+                             [&](size_t i) { return waiting_[i].pod.priority; });
+    for (const size_t i : order) {
+      if (!waiting_[i].pod.gang.empty() && waiting_[i].gang_least > 1)
+        gangs_[waiting_[i].pod.ns + "/" + waiting_[i].pod.gang].push_back(i);
+    }
+    for (const size_t i : order) {
+      const WaitingPod& pod = waiting_[i];
+      if (pod.pod.gang.empty() || pod.gang_least <= 1) {
+        out_.push_back(place(i));
+      } else if (const auto gang = gangs_.find(pod.pod.ns + "/" + pod.pod.gang);
+                 gang != gangs_.end()) {
+        place_gang(gang->second);
+        gangs_.erase(gang);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  Placement place(size_t index);
+  void place_gang(const std::vector<size_t>& members);
+  bool is_making_room(const WaitingPod& pod) const;
+  double score(size_t node, const WaitingPod& pod, const std::map<std::string, int>& mates) const;
+  const std::map<std::string, int>& mates_of(const WaitingPod& pod) const {
+    return cluster_.gang_nodes(pod.pod.ns, pod.pod.gang);
+  }
+  std::string explain(const WaitingPod& pod, const std::vector<NodeFit>& fits,
+                      const TopologyRules* topology) const;
+
+  Cluster& cluster_;
+  std::span<const WaitingPod> waiting_;
+  std::map<std::string, std::vector<size_t>> gangs_;  // by namespace and name, not yet decided
+  Placements out_;
+};
+
+double Cycle::score(size_t node, const WaitingPod& pod,
+                    const std::map<std::string, int>& mates) const {
+  const Json& object = cluster_.nodes()[node].node;
+  return emptiness(cluster_, node, *pod.pod.shape) + preferences(pod.pod.shape->spec, object) +
+         (mates.contains(cluster_.nodes()[node].name) ? kBesideMates : 0);
+}
+
+// Those that have to go for it are still on their way: no more has to.
+bool Cycle::is_making_room(const WaitingPod& pod) const {
+  const auto node = cluster_.find_node(pod.nominated);
+  if (!node) return false;
+  return std::ranges::any_of(cluster_.nodes()[*node].pods, [&](const std::string& uid) {
+    const PlacedPod* there = cluster_.find_pod(uid);
+    return there->is_ending && there->priority < pod.pod.priority;
+  });
+}
+
+Placement Cycle::place(size_t index) {
+  const WaitingPod& pod = waiting_[index];
+  Placement out;
+  out.waiting = index;
+  if (!pod.hold.empty()) {
+    out.why = fmt::format(
+        "0/{} nodes are available: {}. preemption: 0/{} nodes are available: {} "
+        "Preemption is not helpful for scheduling.",
+        cluster_.node_count(), pod.hold, cluster_.node_count(), cluster_.node_count());
+    return out;
+  }
+  const std::vector<NodeFit>& fits = cluster_.fits(pod.pod.shape);
+  const PodShape& shape = *pod.pod.shape;
+  std::optional<TopologyRules> topology;
+  if (shape.has_pod_affinity || shape.has_pod_anti_affinity || shape.has_spread ||
+      cluster_.pods_with_anti_affinity() > 0)
+    topology.emplace(cluster_, pod.pod);
+  const std::map<std::string, int>& mates = mates_of(pod);
+  std::optional<size_t> best;
+  double most = 0;
+  for (size_t node = 0; node < fits.size(); ++node) {
+    if (cluster_.nodes()[node].name.empty() || fits[node] != NodeFit::Fits) continue;
+    if (!has_room(cluster_, node, shape)) continue;
+    if (topology && !topology->why_not(cluster_.nodes()[node]).empty()) continue;
+    const double points = score(node, pod, mates);
+    if (best && points <= most) continue;
+    best = node;
+    most = points;
+  }
+  if (best) {
+    out.node = cluster_.nodes()[*best].name;
+    cluster_.place(pod.pod, out.node);
+    return out;
+  }
+  out.why = explain(pod, fits, topology ? &*topology : nullptr);
+  if (!pod.may_preempt || is_making_room(pod)) return out;
+  if (auto plan = plan_preemption(cluster_, pod.pod)) {
+    out.nominated = std::move(plan->node);
+    out.victims = std::move(plan->victims);
+  }
+  return out;
+}
+
+void Cycle::place_gang(const std::vector<size_t>& members) {
+  const WaitingPod& first = waiting_[members.front()];
+  int64_t there = 0;
+  for (const auto& [node, count] : mates_of(first))
+    there += count;
+  const int64_t known = there + static_cast<int64_t>(members.size());
+  Placements placed;
+  int64_t fit = there;
+  std::string why;
+  if (known >= first.gang_least) {
+    for (const size_t index : members) {
+      placed.push_back(place(index));
+      if (!placed.back().node.empty()) {
+        ++fit;
+      } else if (why.empty()) {
+        why = placed.back().why;
+      }
+    }
+    if (fit >= first.gang_least) {
+      out_.insert(out_.end(), placed.begin(), placed.end());
+      return;
+    }
+    why = fmt::format("{} of the {} pods that {} needs at once fit: {}", fit, first.gang_least,
+                      first.pod.gang, why);
+  } else {
+    why = fmt::format("{} of the {} pods that {} needs at once exist", known, first.gang_least,
+                      first.pod.gang);
+  }
+  for (const Placement& each : placed) {
+    if (!each.node.empty()) cluster_.remove_pod(waiting_[each.waiting].pod.uid);
+  }
+  for (const size_t index : members) {
+    Placement out;
+    out.waiting = index;
+    out.why = why;
+    out_.push_back(std::move(out));
+  }
+}
+
+std::string Cycle::explain(const WaitingPod& pod, const std::vector<NodeFit>& fits,
+                           const TopologyRules* topology) const {
+  std::map<std::string, int> reasons;
+  std::set<std::string> details;
+  int helpless = 0, victimless = 0;
+  for (size_t node = 0; node < fits.size(); ++node) {
+    if (cluster_.nodes()[node].name.empty()) continue;
+    std::vector<Obstacle> found = obstacles(cluster_, node, *pod.pod.shape, fits[node]);
+    if (found.empty() && topology != nullptr)
+      found.push_back({topology->why_not(cluster_.nodes()[node]), ""});
+    (fits[node] == NodeFit::Fits ? victimless : helpless)++;
+    for (const Obstacle& obstacle : found) {
+      ++reasons[obstacle.reason];
+      if (!obstacle.detail.empty() && details.size() < kMostDetails)
+        details.insert(obstacle.detail);
+    }
+  }
+  std::vector<std::string> words;
+  for (const auto& [reason, count] : reasons)
+    words.push_back(fmt::format("{} {}", count, reason));
+  std::ranges::sort(words);
+  const size_t nodes = cluster_.node_count();
+  std::string out = fmt::format("0/{} nodes are available", nodes);
+  if (!words.empty()) out += ": " + join(words, ", ");
+  std::vector<std::string> preemption;
+  if (victimless > 0)
+    preemption.push_back(
+        fmt::format("{} No preemption victims found for incoming pod", victimless));
+  if (helpless > 0)
+    preemption.push_back(fmt::format("{} Preemption is not helpful for scheduling", helpless));
+  out += fmt::format(". preemption: 0/{} nodes are available", nodes);
+  if (!preemption.empty()) out += ": " + join(preemption, ", ");
+  out += ".";
+  if (!details.empty())
+    out += " (" + join(std::vector<std::string>(details.begin(), details.end()), "; ") + ")";
+  return out;
 }
 
 }  // namespace
 
-bool tolerates(const Json& pod, const Json& taint) {
-  for (const Json& toleration : list_at(pod, {"spec", "tolerations"})) {
-    const std::string_view effect = text_at(toleration, {"effect"}),
-                           key = text_at(toleration, {"key"});
-    if (!effect.empty() && effect != text_at(taint, {"effect"})) continue;
-    if (!key.empty() && key != text_at(taint, {"key"})) continue;
-    if (text_at(toleration, {"operator"}) == "Exists") return true;
-    if (!key.empty() && text_at(toleration, {"value"}) == text_at(taint, {"value"})) return true;
-  }
-  return false;
-}
-
-bool matches_node(const Json& pod, const Json& node) {
-  for (const auto& member : map_at(pod, {"spec", "nodeSelector"})) {
-    const Json* label = find_path(node, {"metadata", "labels", member.key()});
-    if (label == nullptr || text_of(*label) != text_of(member.value())) return false;
-  }
-  const Json* required = find_path(
-      pod, {"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"});
-  if (required == nullptr) return true;
-  const JsonArray& terms = list_at(*required, {"nodeSelectorTerms"});
-  return std::ranges::any_of(terms, [&](const Json& term) { return matches_term(term, node); });
-}
-
-Placements schedule(const ClusterSnapshot& cluster, std::span<const WaitingPod> waiting) {
-  ClusterSnapshot left = cluster;
-  std::vector<size_t> order(waiting.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
-  std::ranges::stable_sort(order, std::greater<>(), [&](size_t i) { return waiting[i].priority; });
-  Placements out;
-  out.reserve(order.size());
-  for (const size_t index : order)
-    out.push_back(place(left, waiting[index], index));
-  return out;
+Placements schedule(Cluster& cluster, std::span<const WaitingPod> waiting) {
+  return Cycle(cluster, waiting).run();
 }
 
 }  // namespace yard

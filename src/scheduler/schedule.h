@@ -1,46 +1,33 @@
 #pragma once
-// What should run where, given all that is known. Touches nothing.
+// What should run where, given all that is known: snapshot → filter → score → placements. Touches
+// nothing but the Cluster it is given, where it takes the room of what it places.
 
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "api/core/resources.h"
-#include "json/json.h"
+#include "scheduler/cluster.h"
 
 namespace yard {
 
-struct NodeSnapshot {
-  std::string name;
-  Json node;  // labels, taints, spec.unschedulable
-  Amounts allocatable;
-  Amounts used;
-  int64_t pods = 0;
-};
-
-struct ClusterSnapshot {
-  std::vector<NodeSnapshot> nodes;
-};
-
 struct WaitingPod {
-  std::string ns, name, uid;
-  Json pod;
-  Amounts requests;
-  int64_t priority = 0;
+  PlacedPod pod;
+  bool may_preempt = true;
+  int64_t gang_least = 0;  // of its gang, so many pods or none
+  std::string hold;        // why no node may have it yet, whatever room there is; "": nothing
+  std::string nominated;   // where room is being made for it
 };
 
 struct Placement {
   size_t waiting = 0;  // which of the waiting pods
   std::string node;    // "": none fits, and `why` says so
   std::string why;
+  // Pods that have to go so that it fits on `nominated`.
+  std::string nominated;
+  std::vector<std::string> victims;  // uids
 };
 using Placements = std::vector<Placement>;  // one for each waiting pod, in the order decided
 
-Placements schedule(const ClusterSnapshot& cluster, std::span<const WaitingPod> waiting);
-
-// Parts of it that others ask too.
-bool tolerates(const Json& pod, const Json& taint);
-bool matches_node(const Json& pod, const Json& node);  // nodeSelector and required node affinity
+Placements schedule(Cluster& cluster, std::span<const WaitingPod> waiting);
 
 }  // namespace yard

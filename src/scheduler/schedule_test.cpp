@@ -7,29 +7,67 @@
 namespace yard {
 namespace {
 
-NodeSnapshot node(const char* name, const char* allocatable, const char* more = "{}") {
-  NodeSnapshot out;
-  out.name = name;
-  out.node = changed(
-      yaml(std::string("metadata: {name: ") + name + ", labels: {zone: a, size: '3'}}"), more);
-  const Json amounts = yaml(allocatable);
-  out.allocatable = amounts_of(&amounts);
+Json node(const char* name, const char* allocatable, const char* more = "{}") {
+  Json out = changed(
+      yaml(std::string("metadata: {name: '") + name + "', labels: {zone: a, size: '3'}}"), more);
+  out.get_object()["status"] = JsonObject{{"allocatable", yaml(allocatable)}};
   return out;
 }
 
-WaitingPod pod(const char* name, const char* requests, const char* spec = "{}", int priority = 0) {
+Cluster cluster_of(std::initializer_list<Json> nodes) {
+  Cluster out;
+  for (const Json& each : nodes)
+    out.set_node(each);
+  return out;
+}
+
+// A pod before it is known which cluster it comes to.
+struct PodText {
+  std::string name, requests, spec = "{}";
+  int64_t priority = 0;
+  std::string gang = "";
+  int64_t gang_least = 0;
+};
+
+PodText pod(const char* name, const char* requests, const char* spec = "{}", int priority = 0) {
+  return {name, requests, spec, priority};
+}
+
+WaitingPod waiting_pod(Cluster& cluster, const PodText& text) {
+  Json spec = yaml(text.spec);
+  spec.get_object()["containers"] =
+      JsonArray{JsonObject{{"resources", JsonObject{{"requests", yaml(text.requests)}}}}};
   WaitingPod out;
-  out.name = name;
-  out.pod = JsonObject{{"spec", yaml(spec)}};
-  const Json amounts = yaml(requests);
-  out.requests = amounts_of(&amounts);
-  out.priority = priority;
+  out.pod.ns = "ns";
+  out.pod.name = text.name;
+  out.pod.uid = text.name;
+  out.pod.labels = JsonObject{{"app", text.name.substr(0, 1)}};
+  out.pod.shape = cluster.shape_of(JsonObject{{"spec", std::move(spec)}});
+  out.pod.priority = text.priority;
+  out.pod.gang = text.gang;
+  out.gang_least = text.gang_least;
+  return out;
+}
+
+Placements place_all(Cluster& cluster, const std::vector<PodText>& pods) {
+  std::vector<WaitingPod> waiting;
+  for (const PodText& each : pods)
+    waiting.push_back(waiting_pod(cluster, each));
+  return schedule(cluster, waiting);
+}
+
+// "a:n1 b:-": where each went.
+std::string outcome(Cluster& cluster, const std::vector<PodText>& pods) {
+  std::string out;
+  for (const Placement& each : place_all(cluster, pods))
+    out += (out.empty() ? "" : " ") + pods[each.waiting].name + ":" +
+           (each.node.empty() ? "-" : each.node);
   return out;
 }
 
 struct Case {
   const char* about;
-  WaitingPod pod;
+  PodText pod;
   const char* node_change;
   const char* answer;  // the node, or the beginning of why not
 };
@@ -72,39 +110,191 @@ const Case kCases[] = {
 
 TEST(Schedule, Table) {
   for (const Case& each : kCases) {
-    const ClusterSnapshot cluster{
-        {node("n", "{cpu: '2', memory: 4Gi, pods: '10'}", each.node_change)}};
-    const Placements placed = schedule(cluster, std::span(&each.pod, 1));
+    Cluster cluster =
+        cluster_of({node("n", "{cpu: '2', memory: 4Gi, pods: '10'}", each.node_change)});
+    const Placements placed = place_all(cluster, {each.pod});
     ASSERT_EQ(placed.size(), 1u);
     const std::string answer = placed[0].node.empty() ? placed[0].why : placed[0].node;
     EXPECT_TRUE(answer.starts_with(each.answer)) << each.about << ": " << answer;
   }
 }
 
+TEST(Schedule, TheReasonSaysNumbersAndTheCommand) {
+  Cluster cluster = cluster_of({node("n", "{cpu: '2', memory: 4Gi, pods: '10'}")});
+  EXPECT_EQ(place_all(cluster, {pod("p", "{cpu: '8', memory: 1Gi}")})[0].why,
+            "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 "
+            "No preemption victims found for incoming pod. (cpu: 8 asked, the node has 2: ask for "
+            "less, or `trainyard restart --capacity cpu=8`)");
+  EXPECT_EQ(place_all(cluster, {pod("p", "{}", "nodeSelector: {gpu: h200}")})[0].why,
+            "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. "
+            "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling. "
+            "(`kubectl label node n gpu=h200` adds what is asked for)");
+}
+
 TEST(Schedule, NoNodeIsFilledTwice) {
-  const ClusterSnapshot cluster{
-      {node("a", "{cpu: '2', pods: '10'}"), node("b", "{cpu: '1', pods: '10'}")}};
-  const std::vector<WaitingPod> waiting = {pod("1", "{cpu: '1'}"), pod("2", "{cpu: '1'}"),
-                                           pod("3", "{cpu: '1'}"), pod("4", "{cpu: '1'}")};
-  int placed = 0;
-  std::map<std::string, int> on;
-  for (const Placement& each : schedule(cluster, waiting)) {
-    placed += each.node.empty() ? 0 : 1;
-    ++on[each.node];
-  }
-  EXPECT_EQ(placed, 3);
-  EXPECT_EQ(on["a"], 2);
-  EXPECT_EQ(on["b"], 1);
+  Cluster cluster =
+      cluster_of({node("a", "{cpu: '2', pods: '10'}"), node("b", "{cpu: '1', pods: '10'}")});
+  EXPECT_EQ(outcome(cluster, {pod("1", "{cpu: '1'}"), pod("2", "{cpu: '1'}"),
+                              pod("3", "{cpu: '1'}"), pod("4", "{cpu: '1'}")}),
+            "1:a 2:b 3:a 4:-");
 }
 
 TEST(Schedule, TheHigherPriorityGoesFirst) {
-  const ClusterSnapshot cluster{{node("a", "{cpu: '1', pods: '10'}")}};
-  const std::vector<WaitingPod> waiting = {pod("low", "{cpu: '1'}"),
-                                           pod("high", "{cpu: '1'}", "{}", 5)};
+  Cluster cluster = cluster_of({node("a", "{cpu: '1', pods: '10'}")});
+  EXPECT_EQ(outcome(cluster, {pod("low", "{cpu: '1'}"), pod("high", "{cpu: '1'}", "{}", 5)}),
+            "high:a low:-");
+}
+
+TEST(Schedule, RoomComesBack) {
+  Cluster cluster = cluster_of({node("a", "{cpu: '1', pods: '10'}")});
+  EXPECT_EQ(outcome(cluster, {pod("1", "{cpu: '1'}"), pod("2", "{cpu: '1'}")}), "1:a 2:-");
+  EXPECT_TRUE(cluster.remove_pod("1"));
+  EXPECT_FALSE(cluster.remove_pod("1"));
+  EXPECT_EQ(outcome(cluster, {pod("2", "{cpu: '1'}")}), "2:a");
+}
+
+TEST(Schedule, ANodeThatComesAfterItsPodsCountsThem) {
+  Cluster cluster;
+  cluster.place(waiting_pod(cluster, pod("old", "{cpu: '1'}")).pod, "a");
+  cluster.set_node(node("a", "{cpu: '1', pods: '10'}"));
+  EXPECT_EQ(outcome(cluster, {pod("new", "{cpu: '1'}")}), "new:-");
+}
+
+TEST(Schedule, ANodeThatChangesIsLookedAtAgain) {
+  Cluster cluster = cluster_of({node("a", "{pods: '10'}")});
+  const PodText picky = pod("p", "{}", "nodeSelector: {zone: b}");
+  EXPECT_EQ(outcome(cluster, {picky}), "p:-");
+  cluster.set_node(node("a", "{pods: '10'}", "metadata: {labels: {zone: b}}"));
+  EXPECT_EQ(outcome(cluster, {picky}), "p:a");
+}
+
+TEST(Schedule, PreferencesDecideBetweenEqualNodes) {
+  Cluster cluster = cluster_of(
+      {node("a", "{cpu: '4'}", "spec: {taints: [{key: k, effect: PreferNoSchedule}]}"),
+       node("b", "{cpu: '4'}"), node("c", "{cpu: '4'}", "metadata: {labels: {disk: fast}}")});
+  EXPECT_EQ(outcome(cluster, {pod("1", "{cpu: '1'}",
+                                  "affinity: {nodeAffinity: "
+                                  "{preferredDuringSchedulingIgnoredDuringExecution: [{weight: 50, "
+                                  "preference: {matchExpressions: [{key: disk, operator: "
+                                  "Exists}]}}]}}"),
+                              pod("2", "{cpu: '1'}")}),
+            "1:c 2:b");
+}
+
+constexpr const char* kApart =
+    "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
+    "host, labelSelector: {matchLabels: {app: x}}}]}}";
+
+TEST(Schedule, AntiAffinityKeepsApartBothWays) {
+  Cluster cluster = cluster_of({node("a", "{pods: '9'}", "metadata: {labels: {host: a}}"),
+                                node("b", "{pods: '9'}", "metadata: {labels: {host: b}}")});
+  EXPECT_EQ(outcome(cluster, {pod("x1", "{}", kApart), pod("x2", "{}", kApart),
+                              pod("x3", "{}", kApart), pod("x4", "{}"), pod("y", "{}")}),
+            "x1:a x2:b x3:- x4:- y:a");
+  EXPECT_TRUE(place_all(cluster, {pod("x5", "{}", kApart)})[0].why.starts_with(
+      "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules. "));
+}
+
+TEST(Schedule, AffinityFollowsItsMate) {
+  Cluster cluster = cluster_of({node("a", "{pods: '9'}", "metadata: {labels: {host: a}}"),
+                                node("b", "{pods: '9'}", "metadata: {labels: {host: b}}")});
+  constexpr const char* kWithW =
+      "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
+      "host, labelSelector: {matchLabels: {app: w}}}]}}";
+  EXPECT_EQ(outcome(cluster, {pod("x", "{}", kWithW)}), "x:-");
+  // The first of its own kind founds the domain; the next follow.
+  EXPECT_EQ(outcome(cluster, {pod("w1", "{}", kWithW), pod("z", "{}"), pod("x", "{}", kWithW)}),
+            "w1:a z:b x:a");
+}
+
+TEST(Schedule, SpreadingHoldsItsSkew) {
+  Cluster cluster = cluster_of({node("a", "{pods: '9'}", "metadata: {labels: {host: a}}"),
+                                node("b", "{pods: '1'}", "metadata: {labels: {host: b}}")});
+  constexpr const char* kSpread =
+      "topologySpreadConstraints: [{maxSkew: 1, topologyKey: host, whenUnsatisfiable: "
+      "DoNotSchedule, labelSelector: {matchLabels: {app: x}}}]";
+  EXPECT_EQ(outcome(cluster, {pod("x1", "{}", kSpread), pod("x2", "{}", kSpread),
+                              pod("x3", "{}", kSpread), pod("x4", "{}", kSpread)}),
+            "x1:a x2:b x3:a x4:-");
+}
+
+TEST(Schedule, AHostPortIsTakenOnce) {
+  Cluster cluster = cluster_of({node("a", "{pods: '9'}")});
+  Json spec = yaml("containers: [{ports: [{containerPort: 80, hostPort: 8080}]}]");
+  const auto with_port = [&](const char* name) {
+    WaitingPod out = waiting_pod(cluster, pod(name, "{}"));
+    out.pod.shape = cluster.shape_of(JsonObject{{"spec", spec}});
+    return out;
+  };
+  const std::vector<WaitingPod> waiting = {with_port("1"), with_port("2")};
   const Placements placed = schedule(cluster, waiting);
-  EXPECT_EQ(placed[0].waiting, 1u);
   EXPECT_EQ(placed[0].node, "a");
-  EXPECT_EQ(placed[1].node, "");
+  EXPECT_TRUE(placed[1].why.starts_with(
+      "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports. "));
+}
+
+PodText gang(const char* name, const char* requests, int64_t least) {
+  return {name, requests, "{}", 0, "ring", least};
+}
+
+TEST(Schedule, AGangIsPlacedWholeOrNotAtAll) {
+  Cluster cluster = cluster_of({node("a", "{cpu: '2'}"), node("b", "{cpu: '1'}")});
+  EXPECT_EQ(outcome(cluster, {gang("1", "{cpu: '1'}", 4), gang("2", "{cpu: '1'}", 4),
+                              gang("3", "{cpu: '1'}", 4), gang("4", "{cpu: '1'}", 4),
+                              pod("other", "{cpu: '2'}")}),
+            "1:- 2:- 3:- 4:- other:a");
+  cluster.remove_pod("other");
+  EXPECT_EQ(outcome(cluster, {gang("1", "{cpu: '1'}", 3), gang("2", "{cpu: '1'}", 3),
+                              gang("3", "{cpu: '1'}", 3)}),
+            "1:a 2:a 3:b");
+  // A member that comes again counts those that are there.
+  cluster.remove_pod("2");
+  EXPECT_EQ(outcome(cluster, {gang("2", "{cpu: '1'}", 3)}), "2:a");
+}
+
+TEST(Schedule, AGangWaitsForItsMembers) {
+  Cluster cluster = cluster_of({node("a", "{cpu: '9'}")});
+  const Placements placed =
+      place_all(cluster, {gang("1", "{cpu: '1'}", 3), gang("2", "{cpu: '1'}", 3)});
+  EXPECT_EQ(placed[0].why, "2 of the 3 pods that ring needs at once exist");
+  EXPECT_EQ(cluster.nodes()[0].pod_count(), 0);
+}
+
+TEST(Schedule, PreemptionTakesTheLeastImportant) {
+  Cluster cluster = cluster_of({node("a", "{cpu: '2'}"), node("b", "{cpu: '2'}")});
+  cluster.place(waiting_pod(cluster, pod("a1", "{cpu: '1'}", "{}", 5)).pod, "a");
+  cluster.place(waiting_pod(cluster, pod("a2", "{cpu: '1'}", "{}", 5)).pod, "a");
+  cluster.place(waiting_pod(cluster, pod("b1", "{cpu: '1'}", "{}", 7)).pod, "b");
+  cluster.place(waiting_pod(cluster, pod("b2", "{cpu: '1'}", "{}", 1)).pod, "b");
+  const Placement placed = place_all(cluster, {pod("new", "{cpu: '1'}", "{}", 9)})[0];
+  EXPECT_EQ(placed.node, "");
+  EXPECT_EQ(placed.nominated, "b");
+  EXPECT_EQ(placed.victims, std::vector<std::string>{"b2"});
+  EXPECT_EQ(cluster.node_of("b2"), "b") << "what is planned has not happened";
+  // While those on their way still hold the room, nobody else has to go.
+  cluster.set_ending("b2");
+  WaitingPod again = waiting_pod(cluster, pod("new", "{cpu: '1'}", "{}", 9));
+  again.nominated = "b";
+  EXPECT_TRUE(schedule(cluster, std::span(&again, 1))[0].victims.empty());
+  cluster.remove_pod("b2");
+  EXPECT_EQ(schedule(cluster, std::span(&again, 1))[0].node, "b");
+}
+
+TEST(Schedule, NobodyIsPreemptedInVain) {
+  Cluster cluster = cluster_of({node("a", "{cpu: '2'}")});
+  cluster.place(waiting_pod(cluster, pod("low", "{cpu: '1'}", "{}", 1)).pod, "a");
+  cluster.place(waiting_pod(cluster, pod("high", "{cpu: '1'}", "{}", 9)).pod, "a");
+  struct Row {
+    const char* about;
+    PodText pod;
+  };
+  const Row rows[] = {
+      {"equals stay", pod("p", "{cpu: '1'}", "{}", 1)},
+      {"it would not fit even then", pod("p", "{cpu: '2'}", "{}", 5)},
+      {"the node is not for it", pod("p", "{cpu: '1'}", "nodeSelector: {zone: q}", 5)},
+  };
+  for (const Row& row : rows)
+    EXPECT_TRUE(place_all(cluster, {row.pod})[0].victims.empty()) << row.about;
 }
 
 }  // namespace

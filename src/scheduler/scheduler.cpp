@@ -6,6 +6,7 @@
 
 #include "api/tree.h"
 #include "base/log.h"
+#include "base/strings.h"
 
 namespace yard {
 namespace {
@@ -13,29 +14,64 @@ namespace {
 const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
 // Places among a pod's selectable fields (api/core/pod.cpp).
 constexpr size_t kNodeName = 0, kPhase = 6;
+constexpr std::string_view kGang = "trainyard.dev/gang", kGangSize = "trainyard.dev/gang-size";
 
-WaitingPod waiting_pod(const Object& object) {
-  WaitingPod out;
+// The name of its gang: as it says, else that of the object that made it.
+std::string gang_of(const Json& pod) {
+  if (find_path(pod, {"metadata", "annotations", kGangSize}) == nullptr) return "";
+  const std::string_view said = text_at(pod, {"metadata", "annotations", kGang});
+  if (!said.empty()) return std::string(said);
+  for (const Json& owner : list_at(pod, {"metadata", "ownerReferences"})) {
+    if (bool_at(owner, {"controller"}))
+      return fmt::format("{} {}", text_at(owner, {"kind"}), text_at(owner, {"name"}));
+  }
+  return "";
+}
+
+PlacedPod placed_pod(const Json& tree, const Object& object, Cluster& cluster) {
+  PlacedPod out;
   out.ns = object.ns();
   out.name = object.name();
   out.uid = object.uid();
-  out.pod = object.tree();
-  if (const Json* spec = find(out.pod, "spec")) out.requests = pod_amounts(*spec, "requests");
-  out.priority = int_at(out.pod, {"spec", "priority"});
+  if (const Json* labels = find_path(tree, {"metadata", "labels"})) out.labels = *labels;
+  out.shape = cluster.shape_of(tree);
+  out.priority = int_at(tree, {"spec", "priority"});
+  out.is_ending = object.is_being_deleted();
+  out.gang = gang_of(tree);
   return out;
 }
 
-bool is_gated(const Json& pod) {
-  return !list_at(pod, {"spec", "schedulingGates"}).empty();
+WaitingPod waiting_pod(const Json& tree, const Object& object, Cluster& cluster) {
+  WaitingPod out;
+  out.pod = placed_pod(tree, object, cluster);
+  out.may_preempt = text_at(tree, {"spec", "preemptionPolicy"}) != "Never";
+  out.gang_least = parse_int64(text_at(tree, {"metadata", "annotations", kGangSize})).value_or(0);
+  out.nominated = text_at(tree, {"status", "nominatedNodeName"});
+  return out;
+}
+
+// The pod with a condition set and the others as they were.
+Json with_condition(const Json& pod, Json condition) {
+  Json out = pod;
+  JsonArray conditions;
+  for (const Json& each : list_at(pod, {"status", "conditions"})) {
+    if (text_at(each, {"type"}) != text_at(condition, {"type"})) conditions.push_back(each);
+  }
+  conditions.push_back(std::move(condition));
+  object_at(out.get_object(), "status")["conditions"] = std::move(conditions);
+  return out;
 }
 
 }  // namespace
 
 Scheduler::Scheduler(Client& client, Loop& loop)
-    : client_(client), loop_(loop), events_(client, loop, "default-scheduler", "") {
+    : client_(client), loop_(loop), events_(loop, client, "default-scheduler") {
+  subscriptions_.push_back(
+      client_.follow(kNode, [this](const ObjectEvent& event) { on_node(event); }));
+  for (const ObjectPtr& object : client_.list(kNode))
+    on_node({ObjectEvent::Type::Added, kNode, object, nullptr});
   subscriptions_.push_back(
       client_.follow(kPod, [this](const ObjectEvent& event) { on_pod(event); }));
-  subscriptions_.push_back(client_.follow(kNode, [this](const ObjectEvent&) { run_cycle_soon(); }));
   for (const ObjectPtr& object : client_.list(kPod))
     on_pod({ObjectEvent::Type::Added, kPod, object, nullptr});
 }
@@ -46,6 +82,15 @@ Scheduler::~Scheduler() {
     client_.unfollow(subscription);
 }
 
+void Scheduler::on_node(const ObjectEvent& event) {
+  if (event.type == ObjectEvent::Type::Deleted) {
+    cluster_.remove_node(event.object->name());
+  } else {
+    cluster_.set_node(event.object->tree());
+  }
+  run_cycle_soon();
+}
+
 void Scheduler::on_pod(const ObjectEvent& event) {
   const Object& object = *event.object;
   const std::string uid(object.uid());
@@ -54,28 +99,42 @@ void Scheduler::on_pod(const ObjectEvent& event) {
   const bool over =
       event.type == ObjectEvent::Type::Deleted || phase == "Succeeded" || phase == "Failed";
   if (over) {
-    const bool had_room = bound_.erase(uid) > 0;
-    if (waiting_.erase(uid) == 0 && had_room) run_cycle_soon();
+    const bool had_room = cluster_.remove_pod(uid);
+    waiting_.erase(uid);
+    if (had_room) run_cycle_soon();
     return;
   }
   if (!node.empty()) {
     waiting_.erase(uid);
-    if (!bound_.contains(uid)) {
-      WaitingPod pod = waiting_pod(object);
-      bound_[uid] = {node, std::move(pod.requests)};
+    if (object.is_being_deleted()) cluster_.set_ending(uid);
+    if (cluster_.find_pod(uid) == nullptr || cluster_.node_of(uid) != node) {
+      const Json tree = object.tree();
+      cluster_.place(placed_pod(tree, object, cluster_), node);
     }
     return;
   }
-  if (object.is_being_deleted()) return static_cast<void>(waiting_.erase(uid));
-  const bool is_new = !waiting_.contains(uid) || event.previous == nullptr ||
+  if (object.is_being_deleted()) {
+    waiting_.erase(uid);
+    return;
+  }
+  const auto known = waiting_.find(uid);
+  const bool is_new = known == waiting_.end() || event.previous == nullptr ||
                       event.previous->generation() != object.generation();
-  waiting_[uid] = event.object;
-  // Our own words about why it waits change nothing about it.
-  if (is_new) run_cycle_soon();
+  if (!is_new) {
+    known->second.object = event.object;  // our own words about why it waits change nothing
+    return;
+  }
+  const Json tree = object.tree();
+  Waiting& waiting = waiting_[uid];
+  waiting.object = event.object;
+  waiting.pod = waiting_pod(tree, object, cluster_);
+  waiting.gated = !list_at(tree, {"spec", "schedulingGates"}).empty();
+  if (waiting.gated) return say_gated(waiting);
+  run_cycle_soon();
 }
 
 void Scheduler::run_cycle_soon() {
-  if (cycle_is_due_) return;
+  if (cycle_is_due_ || waiting_.empty()) return;
   cycle_is_due_ = true;
   loop_.post([this, alive = alive_] {
     if (!*alive) return;
@@ -84,97 +143,124 @@ void Scheduler::run_cycle_soon() {
   });
 }
 
-ClusterSnapshot Scheduler::take_snapshot() const {
-  ClusterSnapshot out;
-  for (const ObjectPtr& object : client_.list(kNode)) {
-    NodeSnapshot node;
-    node.name = object->name();
-    node.node = object->tree();
-    node.allocatable = amounts_of(find_path(node.node, {"status", "allocatable"}));
-    out.nodes.push_back(std::move(node));
-  }
-  for (const auto& [uid, bound] : bound_) {
-    const auto node = std::ranges::find(out.nodes, bound.node, &NodeSnapshot::name);
-    if (node == out.nodes.end()) continue;
-    ++node->pods;
-    for (const auto& [name, amount] : bound.requests)
-      node->used[name] = node->used[name] + amount;
-  }
-  return out;
-}
-
 void Scheduler::run_cycle() {
-  if (waiting_.empty()) return;
-  std::vector<WaitingPod> waiting;
-  for (const auto& [uid, object] : waiting_) {
-    if (binding_.contains(uid)) continue;
-    WaitingPod pod = waiting_pod(*object);
-    if (!is_gated(pod.pod)) waiting.push_back(std::move(pod));
+  std::vector<const Waiting*> queue;
+  for (const auto& [uid, waiting] : waiting_) {
+    if (!waiting.binding && !waiting.gated) queue.push_back(&waiting);
   }
   // First come, first served among equals.
-  std::ranges::stable_sort(waiting, {},
-                           [&](const WaitingPod& pod) { return waiting_.at(pod.uid)->created(); });
-  for (const Placement& placement : schedule(take_snapshot(), waiting)) {
-    const WaitingPod& pod = waiting[placement.waiting];
-    if (placement.node.empty()) {
-      say_why(pod, placement.why);
-    } else {
-      bind(pod, placement.node);
-    }
-  }
+  std::ranges::stable_sort(queue, {}, [](const Waiting* each) { return each->object->created(); });
+  std::vector<WaitingPod> pods;
+  pods.reserve(queue.size());
+  for (const Waiting* each : queue)
+    pods.push_back(each->pod);
+  for (const Placement& placement : schedule(cluster_, pods))
+    act(placement, pods[placement.waiting].pod.uid);
 }
 
-void Scheduler::bind(const WaitingPod& pod, const std::string& node) {
-  binding_[pod.uid] = true;
-  bound_[pod.uid] = {node, pod.requests};  // its room is taken from now on
+void Scheduler::act(const Placement& placement, const std::string& uid) {
+  const auto found = waiting_.find(uid);
+  if (found == waiting_.end()) return;
+  if (!placement.node.empty()) return bind(found->second, placement.node);
+  for (const std::string& victim : placement.victims)
+    evict(victim, found->second, placement.nominated);
+  say_why(found->second, placement);
+}
+
+void Scheduler::bind(Waiting& waiting, const std::string& node) {
+  waiting.binding = true;
+  const PlacedPod& pod = waiting.pod.pod;
   Json binding = JsonObject{
       {"apiVersion", "v1"},
       {"kind", "Binding"},
       {"metadata", JsonObject{{"name", pod.name}, {"namespace", pod.ns}, {"uid", pod.uid}}},
       {"target", JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
-  client_.submit({ClientWrite::Verb::Bind, kPod, pod.ns, pod.name, std::move(binding)},
-                 [this, alive = alive_, pod = pod.pod, uid = pod.uid, ns = pod.ns, name = pod.name,
-                  node](const Result<ObjectPtr>& bound) {
-                   if (!*alive) return;
-                   binding_.erase(uid);
-                   if (bound) {
-                     events_.record(
-                         pod,
-                         {"Normal", "Scheduled",
-                          fmt::format("Successfully assigned {}/{} to {}", ns, name, node), ""});
-                     return;
-                   }
-                   bound_.erase(uid);
-                   if (bound.error().reason == Reason::NotFound) return;
-                   log_warning("pod {}/{} could not be bound to {}: {}", ns, name, node,
-                               bound.error().message);
-                   loop_.after(std::chrono::seconds(1), [this, alive] {
-                     if (*alive) run_cycle_soon();
-                   });
-                 });
+  client_.submit(
+      {ClientWrite::Verb::Bind, kPod, pod.ns, pod.name, std::move(binding)},
+      [this, alive = alive_, object = waiting.object, node](const Result<ObjectPtr>& bound) {
+        if (!*alive) return;
+        const std::string uid(object->uid());
+        if (bound) {
+          events_.record(kPod, *object,
+                         {EventNote::Type::Normal, "Scheduled",
+                          fmt::format("Successfully assigned {}/{} to {}", object->ns(),
+                                      object->name(), node)});
+          return;
+        }
+        cluster_.remove_pod(uid);
+        if (const auto still = waiting_.find(uid); still != waiting_.end())
+          still->second.binding = false;
+        if (bound.error().reason == Reason::NotFound) return;
+        log_warning("pod {}/{} could not be bound to {}: {}", object->ns(), object->name(), node,
+                    bound.error().message);
+        loop_.after(std::chrono::seconds(1), [this, alive] {
+          if (*alive) run_cycle_soon();
+        });
+      });
 }
 
-void Scheduler::say_why(const WaitingPod& pod, const std::string& why) {
-  for (const Json& condition : list_at(pod.pod, {"status", "conditions"})) {
-    if (text_at(condition, {"type"}) == "PodScheduled" && text_at(condition, {"message"}) == why)
-      return;
+Json Scheduler::unscheduled(const char* reason, const std::string& message) const {
+  return JsonObject{{"type", "PodScheduled"},   {"status", "False"},
+                    {"lastProbeTime", nullptr}, {"lastTransitionTime", rfc3339(loop_.now())},
+                    {"reason", reason},         {"message", message}};
+}
+
+void Scheduler::say_gated(const Waiting& waiting) {
+  const Json tree = waiting.object->tree();
+  if (!condition_status(tree, "PodScheduled").empty()) return;
+  client_.submit(
+      {ClientWrite::Verb::UpdateStatus, kPod, std::string(waiting.object->ns()),
+       std::string(waiting.object->name()),
+       with_condition(tree,
+                      unscheduled("SchedulingGated",
+                                  "Scheduling is blocked due to non-empty scheduling gates"))},
+      [](const Result<ObjectPtr>&) {});
+}
+
+void Scheduler::say_why(Waiting& waiting, const Placement& placement) {
+  if (waiting.said == placement.why && placement.nominated.empty()) return;
+  const bool is_news = waiting.said != placement.why;
+  waiting.said = placement.why;
+  const Json tree = waiting.object->tree();
+  Json object = with_condition(tree, unscheduled("Unschedulable", placement.why));
+  if (!placement.nominated.empty()) {
+    waiting.pod.nominated = placement.nominated;
+    object_at(object.get_object(), "status")["nominatedNodeName"] = placement.nominated;
   }
-  Json object = pod.pod;
-  JsonObject& status = object_at(object.get_object(), "status");
-  JsonArray conditions;
-  for (const Json& condition : list_at(pod.pod, {"status", "conditions"})) {
-    if (text_at(condition, {"type"}) != "PodScheduled") conditions.push_back(condition);
-  }
-  conditions.push_back(JsonObject{{"type", "PodScheduled"},
-                                  {"status", "False"},
-                                  {"lastProbeTime", nullptr},
-                                  {"lastTransitionTime", rfc3339(loop_.now())},
-                                  {"reason", "Unschedulable"},
-                                  {"message", why}});
-  status["conditions"] = std::move(conditions);
-  events_.record(pod.pod, {"Warning", "FailedScheduling", why, ""});
-  client_.submit({ClientWrite::Verb::UpdateStatus, kPod, pod.ns, pod.name, std::move(object)},
+  if (is_news)
+    events_.record(kPod, *waiting.object,
+                   {EventNote::Type::Warning, "FailedScheduling", placement.why});
+  client_.submit({ClientWrite::Verb::UpdateStatus, kPod, std::string(waiting.object->ns()),
+                  std::string(waiting.object->name()), std::move(object)},
                  [](const Result<ObjectPtr>&) {});
+}
+
+// First the condition that says it was no failure of its own, then the ordinary deletion.
+void Scheduler::evict(const std::string& victim, const Waiting& for_whom, const std::string& node) {
+  const PlacedPod* pod = cluster_.find_pod(victim);
+  const ObjectPtr object = pod != nullptr ? client_.get(kPod, pod->ns, pod->name) : ObjectPtr();
+  if (object == nullptr || object->uid() != victim) return;
+  cluster_.set_ending(victim);
+  const Json tree = object->tree();
+  events_.record(kPod, *object,
+                 {EventNote::Type::Normal, "Preempted",
+                  fmt::format("Preempted by pod {} on node {}", for_whom.pod.pod.uid, node)});
+  Json marked = with_condition(
+      tree, JsonObject{
+                {"type", "DisruptionTarget"},
+                {"status", "True"},
+                {"lastProbeTime", nullptr},
+                {"lastTransitionTime", rfc3339(loop_.now())},
+                {"reason", "PreemptionByScheduler"},
+                {"message", "default-scheduler: preempting to accommodate a higher priority pod"}});
+  const std::string ns(object->ns()), name(object->name());
+  client_.submit({ClientWrite::Verb::UpdateStatus, kPod, ns, name, std::move(marked)},
+                 [this, alive = alive_, ns, name, victim](const Result<ObjectPtr>&) {
+                   if (!*alive) return;
+                   const Json options = JsonObject{{"preconditions", JsonObject{{"uid", victim}}}};
+                   client_.submit({ClientWrite::Verb::Delete, kPod, ns, name, options},
+                                  [](const Result<ObjectPtr>&) {});
+                 });
 }
 
 }  // namespace yard

@@ -1,6 +1,6 @@
 #pragma once
-// Binds pods to nodes: follows both, and when something changes runs one cycle: snapshot → schedule
-// → bind. Serves every schedulerName. Loop thread.
+// Binds pods to nodes: follows both, and when something changes runs one cycle: what is known →
+// schedule → bind. Serves every schedulerName. Loop thread.
 
 #include <map>
 #include <memory>
@@ -20,23 +20,29 @@ class Scheduler {
   ~Scheduler();
 
  private:
-  struct Bound {
-    std::string node;
-    Amounts requests;
+  struct Waiting {
+    ObjectPtr object;
+    WaitingPod pod;
+    bool gated = false;
+    bool binding = false;  // a write is under way
+    std::string said;      // why it waits, as last written
   };
+  void on_node(const ObjectEvent& event);
   void on_pod(const ObjectEvent& event);
   void run_cycle_soon();
   void run_cycle();
-  ClusterSnapshot take_snapshot() const;
-  void bind(const WaitingPod& pod, const std::string& node);
-  void say_why(const WaitingPod& pod, const std::string& why);
+  void act(const Placement& placement, const std::string& uid);
+  void bind(Waiting& pod, const std::string& node);
+  void say_why(Waiting& pod, const Placement& placement);
+  void say_gated(const Waiting& pod);
+  Json unscheduled(const char* reason, const std::string& message) const;
+  void evict(const std::string& victim, const Waiting& for_whom, const std::string& node);
 
   Client& client_;
   Loop& loop_;
-  PodEventRecorder events_;
-  std::map<std::string, Bound> bound_;        // by uid: what takes room
-  std::map<std::string, ObjectPtr> waiting_;  // by uid: what no node has
-  std::map<std::string, bool> binding_;       // by uid: a write is under way
+  EventRecorder events_;
+  Cluster cluster_;
+  std::map<std::string, Waiting> waiting_;  // by uid: what no node has
   std::vector<Client::Subscription> subscriptions_;
   bool cycle_is_due_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

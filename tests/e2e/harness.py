@@ -42,6 +42,11 @@ def available_kubectls():
     return found
 
 
+def newest_kubectl():
+    """(path, minor version) for tests where one kubectl is enough: a fresh machine has Debian's only."""
+    return max(available_kubectls().values(), key=lambda found: found[1])
+
+
 def eventually(claim, deadline_s=10, about=""):
     """The first true answer of `claim`, asked until the deadline; its last exception or answer otherwise."""
     ends = time.monotonic() + deadline_s

@@ -219,7 +219,7 @@ def test_config_file(own_yard):
         port = probe.getsockname()[1]
     os.makedirs(own_yard.state)
     path = os.path.join(own_yard.state, "config.yaml")
-    for content, complaint in (("prot: 1\n", '"prot"'), ("port: many\n", "port must be"), ("a: [\n", "^"),
+    for content, complaint in (("prot: 1\n", "prot is no setting"), ("port: many\n", "port must be"), ("a: [\n", "^"),
                                ("logLevel: loud\n", "logLevel must be")):
         with open(path, "w", encoding="utf-8") as stream:
             stream.write(content)

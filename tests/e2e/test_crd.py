@@ -85,7 +85,6 @@ def test_server_side_apply(kubectl, group):
 
 
 def test_explain(kubectl, group):
-    kubectl.needs(29)
     assert "How it is called." in kubectl("explain", "widgets.spec.name", f"--api-version={group}/v1").out
 
 

@@ -74,28 +74,28 @@ def test_the_same_in_legacy_and_aggregated_discovery(yard):
             assert names == aggregated[version["groupVersion"]], version["groupVersion"]
 
 
+# Before 1.27 kubectl reads the v2 document, and prints it a little differently.
 def test_explain_a_kind(kubectl):
-    kubectl.needs(29)
     out = kubectl("explain", "job").out
-    assert re.search(r"^GROUP:\s+batch$", out, re.M) and re.search(r"^KIND:\s+Job$", out, re.M)
-    assert re.search(r"^VERSION:\s+v1$", out, re.M)
-    assert re.search(r"^\s+spec\s+<JobSpec>", out, re.M)
+    assert re.search(r"^KIND:\s+Job$", out, re.M)
+    if kubectl.minor < 27:
+        assert re.search(r"^VERSION:\s+batch/v1$", out, re.M) and re.search(r"^\s+spec\s+<Object>", out, re.M)
+    else:
+        assert re.search(r"^GROUP:\s+batch$", out, re.M) and re.search(r"^VERSION:\s+v1$", out, re.M)
+        assert re.search(r"^\s+spec\s+<JobSpec>", out, re.M)
 
 
 def test_explain_a_field(kubectl):
-    kubectl.needs(29)
     out = kubectl("explain", "job.spec.template.spec.containers.command").out
-    assert re.search(r"^FIELD: command <\[\]string>", out, re.M)
+    assert re.search(r"^FIELD: +command +<\[\]string>", out, re.M)
 
 
 def test_explain_recursively(kubectl):
-    kubectl.needs(29)
     out = kubectl("explain", "pod.spec", "--recursive").out
     assert re.search(r"^\s+restartPolicy\s+<string>", out, re.M)
 
 
 def test_explain_an_unknown_field(kubectl):
-    kubectl.needs(29)
     run = kubectl("explain", "job.spec.nonsense", expect=1)
     assert 'field "nonsense" does not exist' in run.err
 

@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from harness import Api, Kubectl, available_kubectls, eventually, processes_naming
+from harness import Api, Kubectl, newest_kubectl, eventually, processes_naming
 
-KUBECTLS = available_kubectls()
 
 
 def pod(name, *command, container=None, **spec):
@@ -45,7 +44,7 @@ def run_folders(yard):
 
 @pytest.fixture
 def one_kubectl(yard, namespace):
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     return Kubectl(path, minor, yard, namespace)
 
 
@@ -193,7 +192,7 @@ def test_active_deadline(one_kubectl):
 
 def test_kill_9_of_the_server_loses_nothing(own_yard):
     own_yard.up()
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     kubectl = Kubectl(path, minor, own_yard, "default")
     kubectl("apply", "-f", "-", stdin=[shell("counts", "i=0; while [ $i -lt 30 ]; do echo $i; i=$((i+1)); sleep 0.05; done; exit 7"),
                                        shell("stays", "while true; do sleep 0.1; done")])
@@ -220,7 +219,7 @@ def test_kill_9_of_the_server_loses_nothing(own_yard):
 
 def test_kill_9_of_a_shim_fails_its_pod(own_yard):
     own_yard.up()
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     kubectl = Kubectl(path, minor, own_yard, "default")
     kubectl("apply", "-f", "-", stdin=shell("orphan", "while true; do sleep 0.1; done"))
     running(kubectl, "orphan")

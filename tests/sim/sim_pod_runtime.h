@@ -69,6 +69,9 @@ class SimPodRuntime : public PodRuntime {
             std::function<void(Result<int>)> done) override {
     loop_.post([this, port, done = std::move(done)] { done(play_dial(port)); });
   }
+  void measure(std::string_view, std::function<void(PodUsage)> done) override {
+    loop_.post([this, done = std::move(done)] { done(usage); });
+  }
   void stop(std::string_view uid) override {
     const auto found = records.find(uid);
     if (found == records.end()) return;
@@ -82,7 +85,6 @@ class SimPodRuntime : public PodRuntime {
     if (const auto found = records.find(uid); found != records.end() && !found->second.alive)
       records.erase(found);
   }
-  void remove_logs(std::string_view, std::string_view, std::string_view) override {}
 
   // What a test does to a pod.
   void exit(std::string_view uid, std::string_view container, int code) {
@@ -92,6 +94,7 @@ class SimPodRuntime : public PodRuntime {
     }
     changed(std::string(uid));
   }
+  void touch(const std::string& uid) { changed(uid); }  // as if it had said something
   void kill_shim(std::string_view uid) {
     PodRecord& record = records.find(uid)->second;
     record.alive = false;
@@ -106,6 +109,7 @@ class SimPodRuntime : public PodRuntime {
   std::vector<ContainerLaunch> launches;
   std::vector<std::string> signals;  // "container number"
   bool ignores_term = false;
+  PodUsage usage;  // of every pod
   // How probes and hooks are answered.
   std::function<Result<CommandOutcome>(const std::string& container,
                                        const std::vector<std::string>& argv)>

@@ -2,7 +2,7 @@
 // Starts the jobs of CronJobs when they are due, by timer. Loop thread.
 
 #include "controllers/batch/plan_cron_job.h"
-#include "controllers/runtime/event_recorder.h"
+#include "client/event_recorder.h"
 
 namespace yard {
 

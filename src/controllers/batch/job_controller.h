@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "controllers/batch/plan_job.h"
-#include "controllers/runtime/event_recorder.h"
+#include "client/event_recorder.h"
 
 namespace yard {
 

@@ -10,17 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "client/event_recorder.h"
 #include "controllers/runtime/work_queue.h"
 
 namespace yard {
-
-// What people read under `kubectl describe`.
-struct EventNote {
-  enum class Type { Normal, Warning };
-  Type type = Type::Normal;
-  std::string reason, message;
-  friend bool operator==(const EventNote&, const EventNote&) = default;
-};
 
 // What a planner wants done. Running a plan twice must change nothing more.
 struct Plan {

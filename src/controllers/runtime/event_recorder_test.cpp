@@ -1,4 +1,4 @@
-#include "controllers/runtime/event_recorder.h"
+#include "client/event_recorder.h"
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class EventRecorderTest : public testing::Test {
   ApiHarness yard;
   DirectClient client{*yard.store, yard.api->committer(), [this] { return yard.api->kinds(); },
                       "test"};
-  EventRecorder recorder{yard.loop, client, "tester", {.most_known = 2}};
+  EventRecorder recorder{yard.loop, client, "tester", "host", {.most_known = 2}};
   ObjectPtr about;
 };
 
@@ -77,6 +77,22 @@ TEST_F(EventRecorderTest, AnEventThatExpiredBeginsAnew) {
   tell("it broke");
   ASSERT_EQ(events().size(), 1u);
   EXPECT_EQ(int_at(events()[0], {"count"}), 1);
+}
+
+TEST_F(EventRecorderTest, ATreeIsToldOfAsAnObjectIsAndAPartOfItByItsPath) {
+  tell("it broke");
+  const EventNote note{EventNote::Type::Warning, "Why", "it broke"};
+  recorder.record(about->tree(), note);
+  yard.loop.advance(1s);
+  ASSERT_EQ(events().size(), 1u);
+  EXPECT_EQ(int_at(events()[0], {"count"}), 2);
+  recorder.record(about->tree(), {note.type, note.reason, note.message, "spec.containers{a}"});
+  yard.loop.advance(1s);
+  ASSERT_EQ(events().size(), 2u);
+  EXPECT_EQ(text_at(events()[1], {"involvedObject", "fieldPath"}), "spec.containers{a}");
+  EXPECT_EQ(text_at(events()[1], {"involvedObject", "kind"}), "ConfigMap");
+  EXPECT_EQ(text_at(events()[1], {"source", "host"}), "host");
+  EXPECT_EQ(text_at(events()[1], {"reportingInstance"}), "host");
 }
 
 }  // namespace

@@ -19,19 +19,6 @@ std::string refusal(const std::string& what) {
   return what + ": " + strerror(errno);
 }
 
-void kill_all_in(const std::string& folder) {
-  std::string text;
-  if (!read_whole((folder + "/cgroup.procs").c_str(), text)) return;
-  const char* at = text.c_str();
-  while (*at != '\0') {
-    char* end = nullptr;
-    const long pid = strtol(at, &end, 10);
-    if (end == at) break;
-    if (pid > 1) kill(static_cast<pid_t>(pid), SIGKILL);
-    at = *end == '\n' ? end + 1 : end;
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups) {
@@ -72,13 +59,30 @@ long oom_kills(const std::vector<Cgroup>& cgroups) {
   return 0;
 }
 
+void signal_cgroup(const std::string& folder, int signal) {
+  std::string text;
+  if (!read_whole((folder + "/cgroup.procs").c_str(), text)) return;
+  const char* at = text.c_str();
+  while (*at != '\0') {
+    char* end = nullptr;
+    const long pid = strtol(at, &end, 10);
+    if (end == at) break;
+    if (pid > 1) kill(static_cast<pid_t>(pid), signal);
+    at = *end == '\n' ? end + 1 : end;
+  }
+}
+
+void end_cgroup(const std::string& folder) {
+  for (int round = 0; rmdir(folder.c_str()) != 0 && errno == EBUSY && round < kMostKillRounds;
+       ++round) {
+    signal_cgroup(folder, SIGKILL);
+    usleep(1000);  // a killed task leaves its group a moment later, without telling
+  }
+}
+
 void remove_cgroups(const std::vector<Cgroup>& cgroups) {
   for (const Cgroup& cgroup : cgroups) {
-    for (int round = 0;
-         rmdir(cgroup.folder.c_str()) != 0 && errno == EBUSY && round < kMostKillRounds; ++round) {
-      kill_all_in(cgroup.folder);
-      usleep(1000);  // a killed task leaves its group a moment later, without telling
-    }
+    end_cgroup(cgroup.folder);
     // The pod's once its last container's is gone, and that of all pods with the last pod.
     if (rmdir(parent_of(cgroup.folder).c_str()) == 0)
       rmdir(parent_of(parent_of(cgroup.folder)).c_str());

@@ -17,6 +17,10 @@ std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups);
 std::string enter_cgroups(const std::vector<Cgroup>& cgroups);
 // How often the kernel has killed in these groups for want of memory.
 long oom_kills(const std::vector<Cgroup>& cgroups);
+// To all that is in a group.
+void signal_cgroup(const std::string& folder, int signal);
+// Kills until the group is empty, within a bound, and removes it.
+void end_cgroup(const std::string& folder);
 // Ends what is left in them and removes them.
 void remove_cgroups(const std::vector<Cgroup>& cgroups);
 

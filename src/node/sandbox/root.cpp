@@ -154,6 +154,23 @@ std::string make_own_folders(const Container& container, const RootFolders& fold
   return "";
 }
 
+// The folder of the run that becomes the root: an image's files lie below it, untouched.
+std::string make_root(const Container& container, const std::string& root) {
+  if (!make_folders(root)) return failure("cannot make the root");
+  if (container.root_folder.empty()) {
+    return mount(root.c_str(), root.c_str(), nullptr, MS_BIND, nullptr) == 0
+               ? ""
+               : failure("cannot make the root");
+  }
+  const std::string upper = root + ".upper", work = root + ".work";
+  if (!make_folders(upper) || !make_folders(work)) return failure("cannot make the root's layer");
+  const std::string options = "lowerdir=" + container.root_folder + ",upperdir=" + upper +
+                              ",workdir=" + work + (geteuid() == 0 ? "" : ",userxattr");
+  if (mount("overlay", root.c_str(), "overlay", 0, options.c_str()) != 0)
+    return failure("cannot lay a layer over the root folder " + container.root_folder);
+  return "";
+}
+
 std::string change_root(const std::string& root) {
   if (chdir(root.c_str()) != 0) return failure("cannot enter the root");
   if (syscall(SYS_pivot_root, ".", ".") != 0) return failure("cannot change the root");
@@ -169,8 +186,7 @@ std::string build_root(const Container& container, const RootFolders& folders) {
     return problem;
   if (!container.private_root) return attach_volumes(volumes);
   const std::string& root = folders.layer;
-  if (!make_folders(root) || mount(root.c_str(), root.c_str(), nullptr, MS_BIND, nullptr) != 0)
-    return failure("cannot make the root");
+  if (std::string problem = make_root(container, root); !problem.empty()) return problem;
   if (mount(nullptr, root.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_NODEV, nullptr) != 0)
     return failure("cannot keep devices out of the root");
   for (const std::string& folder : container.host_folders) {

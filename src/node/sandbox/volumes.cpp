@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <string.h>
@@ -83,6 +84,18 @@ std::string open_volume(const Mount& mount, OpenVolume& out) {
   return "";
 }
 
+// A link of the host's, as /etc/resolv.conf often is, may lead to what the pod does not have: the
+// place it leads to is made, so that the mount behind it is found.
+void make_link_target(const std::string& path) {
+  char leads_to[PATH_MAX];
+  const ssize_t size = readlink(path.c_str(), leads_to, sizeof leads_to - 1);
+  if (size <= 0) return;
+  leads_to[size] = '\0';
+  const std::string target =
+      leads_to[0] == '/' ? leads_to : parent_of(path) + "/" + leads_to;
+  make_folders(parent_of(target));
+}
+
 }  // namespace
 
 std::string open_volumes(const std::vector<Mount>& mounts, std::vector<OpenVolume>& volumes) {
@@ -95,6 +108,7 @@ std::string open_volumes(const std::vector<Mount>& mounts, std::vector<OpenVolum
 
 std::string attach_volumes(const std::vector<OpenVolume>& volumes) {
   for (const OpenVolume& volume : volumes) {
+    make_link_target(volume.target);
     const bool made = volume.is_folder
                           ? make_folders(volume.target)
                           : make_folders(parent_of(volume.target)) && touch(volume.target);

@@ -48,6 +48,7 @@ std::string read_container(const std::string& path, Container& container) {
   container.env = texts(root["env"]);
   container.host_folders = texts(root["hostFolders"]);
   container.working_folder = root["workingFolder"].text;
+  container.root_folder = root["rootFolder"].text;
   container.private_root = root["privateRoot"].boolean;
   container.read_only_root = root["readOnlyRoot"].boolean;
   container.no_new_privileges = root["noNewPrivileges"].boolean;

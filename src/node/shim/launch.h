@@ -29,7 +29,7 @@ struct Container {
   std::string name;
   int run = 0;
   std::vector<std::string> argv, env, host_folders;
-  std::string working_folder, log_folder;
+  std::string working_folder, log_folder, root_folder;
   bool private_root = true, read_only_root = false, no_new_privileges = true;
   std::vector<Mount> mounts;
   std::vector<Cgroup> cgroups;

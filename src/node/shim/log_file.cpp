@@ -52,6 +52,7 @@ void LogFile::append(std::string_view stream, std::string_view bytes, int64_t no
     bytes = end == std::string_view::npos ? std::string_view() : bytes.substr(end + 1);
   }
   if (size_ > 0 && size_ + buffer_.size() > kMostLogBytes) rotate();
+  if (fd_ < 0) fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
   if (lost_bytes_ > 0) {
     buffer_.insert(0, time + " stderr F [trainyard] " + std::to_string(lost_bytes_) +
                           " bytes of log could not be written and are lost\n");

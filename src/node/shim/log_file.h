@@ -11,7 +11,7 @@
 namespace shim {
 
 constexpr uint64_t kMostLogBytes = 10 << 20;  // of one file
-constexpr int kMostLogFiles = 5;
+constexpr int kMostLogFiles = 6;              // five full ones: the newest 50 MB are always there
 
 class LogFile {
  public:

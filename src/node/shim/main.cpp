@@ -1,4 +1,4 @@
-// trainyard-shim <run folder> [first connection's descriptor]
+// trainyard-shim <run folder> [first connection's descriptor [its network's: net island user]]
 // The parent of one pod's processes, keeper of their output and exit codes. It decides nothing: it
 // does what the server says over its socket, writes what happened into the journal and goes on when
 // the server dies. Single-threaded.
@@ -27,6 +27,10 @@
 
 #include "node/sandbox/cgroup.h"
 #include "node/sandbox/namespaces.h"
+#include "node/shim/command.h"
+#include "node/shim/commands.h"
+#include "node/shim/descriptors.h"
+#include "node/sandbox/network.h"
 #include "node/shim/files.h"
 #include "node/shim/journal.h"
 #include "node/shim/launch.h"
@@ -36,7 +40,8 @@
 namespace shim {
 namespace {
 
-constexpr int kProtocol = 1;
+// 2: exec and dial. A server of 1 never asks for them.
+constexpr int kProtocol = 2;
 constexpr size_t kMostClients = 8;
 constexpr size_t kMostMessage = 4096;
 constexpr size_t kReadSize = 64 << 10;
@@ -60,14 +65,15 @@ class Shim {
   explicit Shim(std::string folder) : folder_(std::move(folder)) {}
 
   // Prints why, and answers false, when this pod cannot be kept.
-  bool open(int first_client);
+  bool open(int first_client, const NetworkDescriptors& network);
   void run();
 
  private:
   bool listen_on_socket();
   void accept_client();
   void read_client(int fd);
-  void obey(int fd, const std::string& message);
+  void obey(int fd, const std::string& message, std::vector<int>& descriptors);
+  void exec(const std::string& container, const std::vector<int>& descriptors);
   void start(const std::string& container, int run);
   void reap();
   void finish(Running& running, int status);
@@ -81,11 +87,12 @@ class Shim {
   int lock_ = -1, listener_ = -1, signals_ = -1;
   std::vector<int> clients_;
   std::vector<std::unique_ptr<Running>> running_;
+  Commands commands_;
   std::vector<char> buffer_;
   bool stopping_ = false;
 };
 
-bool Shim::open(int first_client) {
+bool Shim::open(int first_client, const NetworkDescriptors& network) {
   setsid();
   if (chdir(folder_.c_str()) != 0) return perror("the run folder"), false;
   lock_ = ::open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -108,6 +115,8 @@ bool Shim::open(int first_client) {
     fcntl(first_client, F_SETFD, FD_CLOEXEC);
     clients_.push_back(first_client);
   }
+  if (std::string problem = join_network(network); !problem.empty())
+    return fprintf(stderr, "%s\n", problem.c_str()), false;
   for (const std::string& refusal : enter_pod_namespaces(pod_))
     journal_.append("refused " + refusal);
   tell("hello " + std::to_string(kProtocol) + " " + std::to_string(getpid()));
@@ -152,14 +161,21 @@ void Shim::tell(const std::string& line) {
 
 void Shim::read_client(int fd) {
   char message[kMostMessage];
-  const ssize_t size = recv(fd, message, sizeof message, MSG_DONTWAIT);
-  if (size > 0) return obey(fd, std::string(message, static_cast<size_t>(size)));
+  std::vector<int> descriptors;
+  const ssize_t size = receive_message(fd, message, sizeof message, descriptors);
+  if (size > 0) {
+    obey(fd, std::string(message, static_cast<size_t>(size)), descriptors);
+    for (const int descriptor : descriptors)
+      close(descriptor);
+    return;
+  }
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   std::erase(clients_, fd);
   close(fd);
 }
 
-void Shim::obey(int fd, const std::string& message) {
+// Takes out of `descriptors` what it keeps.
+void Shim::obey(int fd, const std::string& message, std::vector<int>& descriptors) {
   char verb[16] = "", container[256] = "";
   int number = 0, signal_number = 0;
   const int count =
@@ -175,6 +191,15 @@ void Shim::obey(int fd, const std::string& message) {
       if (running->launch.name == container && running->launch.run == number)
         kill(running->pid, signal_number);
     }
+  } else if (word == "exec" && count >= 2 && !descriptors.empty()) {
+    exec(container, descriptors);
+    descriptors.clear();
+  } else if (word == "dial" && count >= 3 && !descriptors.empty()) {
+    // Connects while the caller waits for it: nothing waits here.
+    const int connection = dial(container, number);
+    send_message(descriptors[0],
+                 connection >= 0 ? "dialed" : std::string("failed ") + strerror(errno), connection);
+    if (connection >= 0) close(connection);
   } else if (word == "stat") {
     answer = stat_text();
   } else if (word == "stop") {
@@ -185,6 +210,14 @@ void Shim::obey(int fd, const std::string& message) {
     answer = "error unknown or incomplete: " + message.substr(0, 64);
   }
   if (!answer.empty()) send(fd, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void Shim::exec(const std::string& container, const std::vector<int>& descriptors) {
+  const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& running) {
+    return running->launch.name == container;
+  });
+  if (found == running_.end()) return commands_.start(nullptr, -1, descriptors);
+  commands_.start(&(*found)->launch, (*found)->pid, descriptors);
 }
 
 std::string Shim::stat_text() const {
@@ -253,6 +286,7 @@ void Shim::reap() {
   }
   int status = 0;
   for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
+    if (commands_.reap(pid, status)) continue;
     const auto found = std::find_if(running_.begin(), running_.end(),
                                     [&](const auto& running) { return running->pid == pid; });
     if (found == running_.end()) continue;
@@ -270,6 +304,7 @@ void Shim::finish(Running& running, int status) {
   }
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   const bool oom = oom_kills(running.launch.cgroups) > running.oom_kills_before;
+  commands_.forget_groups_below(running.launch.cgroups);
   remove_cgroups(running.launch.cgroups);
   journal_.append("exit " + running.launch.name + " " + std::to_string(running.launch.run) + " " +
                   std::to_string(code) + (oom ? " 1 " : " 0 ") + std::to_string(now_ns()));
@@ -290,15 +325,20 @@ void Shim::run() {
       waiting.push_back({running->out, POLLIN, 0});  // a closed one is -1, which poll skips
       waiting.push_back({running->err, POLLIN, 0});
     }
+    const size_t first_command = waiting.size();
+    commands_.add_to(waiting);
     // A sync takes milliseconds: it waits until there is nothing else to do.
     const int ready = poll(waiting.data(), waiting.size(), journal_.is_synced() ? -1 : 0);
     if (ready == 0) journal_.sync();
     if (ready <= 0) continue;
     // Output first: a run's end comes after its last line.
-    for (size_t i = first_pipe; i + 1 < waiting.size(); i += 2) {
+    for (size_t i = first_pipe; i + 1 < first_command; i += 2) {
       Running& running = *running_[(i - first_pipe) / 2];
       if (waiting[i].revents != 0) read_output(running, running.out, "stdout", false);
       if (waiting[i + 1].revents != 0) read_output(running, running.err, "stderr", false);
+    }
+    for (size_t i = first_command; i < waiting.size(); ++i) {
+      if (waiting[i].revents != 0) commands_.read_caller(waiting[i].fd);
     }
     if (waiting[0].revents != 0) reap();
     if (waiting[1].revents != 0) accept_client();
@@ -316,7 +356,8 @@ void Shim::run() {
 int main(int count, char** arguments) {
   if (count < 2) return fprintf(stderr, "usage: trainyard-shim RUN_FOLDER [FD]\n"), 2;
   shim::Shim shim(arguments[1]);
-  if (!shim.open(count > 2 ? atoi(arguments[2]) : -1)) return 1;
+  const auto descriptor = [&](int index) { return count > index ? atoi(arguments[index]) : -1; };
+  if (!shim.open(descriptor(2), {descriptor(3), descriptor(4), descriptor(5)})) return 1;
   shim.run();
   return 0;
 }

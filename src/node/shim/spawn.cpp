@@ -39,27 +39,6 @@ std::string path_of(const Container& container) {
   return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 }
 
-// execve along PATH; the words are those container runtimes use.
-std::string execute(const Container& container) {
-  const std::vector<char*> argv = pointers(container.argv), env = pointers(container.env);
-  const std::string& command = container.argv[0];
-  if (command.find('/') != std::string::npos) {
-    execve(command.c_str(), argv.data(), env.data());
-    return "exec: \"" + command + "\": " + strerror(errno);
-  }
-  const std::string path = path_of(container);
-  int problem = ENOENT;
-  for (size_t begin = 0; begin <= path.size();) {
-    const size_t end = std::min(path.find(':', begin), path.size());
-    const std::string file = (end == begin ? "." : path.substr(begin, end - begin)) + "/" + command;
-    execve(file.c_str(), argv.data(), env.data());
-    if (errno != ENOENT && errno != ENOTDIR) problem = errno;
-    begin = end + 1;
-  }
-  return "exec: \"" + command +
-         "\": " + (problem == ENOENT ? "executable file not found in $PATH" : strerror(problem));
-}
-
 std::string confine_and_execute(const Container& container, const std::string& folder) {
   if (std::string problem = enter_cgroups(container.cgroups); !problem.empty()) return problem;
   // Raising the score needs no right; lowering it does, and a pod without it is merely more likely
@@ -80,11 +59,7 @@ std::string confine_and_execute(const Container& container, const std::string& f
 [[noreturn]] void run_child(const Container& container, const std::string& folder,
                             const int (&out)[2], const int (&err)[2], int report) {
   setsid();
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (int number = 1; number < NSIG; ++number)
-    signal(number, SIG_DFL);
+  restore_signals();
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(null, STDIN_FILENO);
   dup2(out[1], STDOUT_FILENO);
@@ -118,6 +93,46 @@ void close_both(const int (&ends)[2]) {
 
 }  // namespace
 
+// execve along PATH; the words are those container runtimes use.
+std::string execute(const Container& container) {
+  const std::vector<char*> argv = pointers(container.argv), env = pointers(container.env);
+  const std::string& command = container.argv[0];
+  if (command.find('/') != std::string::npos) {
+    execve(command.c_str(), argv.data(), env.data());
+    return "exec: \"" + command + "\": " + strerror(errno);
+  }
+  const std::string path = path_of(container);
+  int problem = ENOENT;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find(':', begin), path.size());
+    const std::string file = (end == begin ? "." : path.substr(begin, end - begin)) + "/" + command;
+    execve(file.c_str(), argv.data(), env.data());
+    if (errno != ENOENT && errno != ENOTDIR) problem = errno;
+    begin = end + 1;
+  }
+  return "exec: \"" + command +
+         "\": " + (problem == ENOENT ? "executable file not found in $PATH" : strerror(problem));
+}
+
+void restore_signals() {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int number = 1; number < NSIG; ++number)
+    signal(number, SIG_DFL);
+}
+
+std::string read_report(int fd) {
+  // The write end closes on exec.
+  std::string out;
+  char buffer[4096];
+  ssize_t count = 0;
+  while ((count = read(fd, buffer, sizeof buffer)) > 0 || (count < 0 && errno == EINTR)) {
+    if (count > 0) out.append(buffer, static_cast<size_t>(count));
+  }
+  return out;
+}
+
 unsigned long long start_ticks(pid_t pid) {
   std::string text;
   if (!read_whole(("/proc/" + std::to_string(pid) + "/stat").c_str(), text)) return 0;
@@ -140,12 +155,7 @@ Spawned spawn(const Container& container, const std::string& folder) {
   if (pid == 0) run_child(container, folder, stdout_ends, stderr_ends, report[1]);
   close(stdout_ends[1]), close(stderr_ends[1]), close(report[1]);
   if (pid > 0) {
-    // The write end closes on exec; what comes before is why there was none.
-    char buffer[4096];
-    ssize_t count = 0;
-    while ((count = read(report[0], buffer, sizeof buffer)) > 0 || (count < 0 && errno == EINTR)) {
-      if (count > 0) out.problem.append(buffer, static_cast<size_t>(count));
-    }
+    out.problem = read_report(report[0]);
     if (!out.problem.empty()) waitpid(pid, nullptr, 0);
   }
   close(report[0]);

@@ -18,6 +18,12 @@ struct Spawned {
 // `folder` is the pod's run folder. Returns when the command has been executed or could not be.
 Spawned spawn(const Container& container, const std::string& folder);
 
+// The last steps of every process of a container, its commands too (node/shim/command.h).
+void restore_signals();                           // to what a program expects
+std::string execute(const Container& container);  // returns only when it failed, and why
+// What a child says before it executes its command is why it could not.
+std::string read_report(int fd);
+
 // The start time of a process in clock ticks since boot: with the pid it names one process for
 // ever. 0: gone.
 unsigned long long start_ticks(pid_t pid);

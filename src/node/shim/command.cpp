@@ -1,0 +1,167 @@
+#include "node/shim/command.h"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "node/sandbox/cgroup.h"
+#include "node/sandbox/privileges.h"
+#include "node/shim/descriptors.h"
+#include "node/shim/files.h"
+#include "node/shim/json.h"
+#include "node/shim/spawn.h"
+
+namespace shim {
+namespace {
+
+constexpr size_t kMostRequest = 4 << 20;
+
+std::string failure(const std::string& what) {
+  return what + ": " + strerror(errno);
+}
+
+// A terminal of the container's own /dev/pts: its name means something inside, and nothing outside.
+std::string open_terminal(const Container& container, int answers) {
+  const int ours = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (ours < 0) return failure("cannot make a terminal");
+  int unlocked = 0;
+  if (ioctl(ours, TIOCSPTLCK, &unlocked) != 0) return failure("cannot unlock the terminal");
+  const int theirs = ioctl(ours, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (theirs < 0) return failure("cannot open the terminal");
+  if (fchown(theirs, container.uid, static_cast<gid_t>(-1)) != 0)
+    return failure("cannot give away the terminal");
+  if (ioctl(theirs, TIOCSCTTY, 0) != 0) return failure("cannot take the terminal");
+  if (!send_message(answers, "terminal", ours)) return failure("cannot hand over the terminal");
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    dup2(theirs, standard);
+  close(ours);
+  return "";
+}
+
+std::string join_and_execute(const Container& container, int main, const CommandRequest& request,
+                             const CommandDescriptors& descriptors) {
+  if (std::string problem = enter_cgroups(container.cgroups); !problem.empty()) return problem;
+  write_file("/proc/self/oom_score_adj", std::to_string(container.oom_score_adjust));
+  if (setns(main, CLONE_NEWNS) != 0) return failure("cannot enter the container's files");
+  if (request.terminal) {
+    if (std::string problem = open_terminal(container, descriptors.answers); !problem.empty())
+      return problem;
+  } else {
+    dup2(descriptors.in, STDIN_FILENO);
+    dup2(descriptors.out, STDOUT_FILENO);
+    dup2(descriptors.err, STDERR_FILENO);
+  }
+  const char* folder = container.working_folder.empty() ? "/" : container.working_folder.c_str();
+  if (chdir(folder) != 0) return failure(std::string("cannot enter the working folder ") + folder);
+  if (std::string problem = drop_privileges(container); !problem.empty()) return problem;
+  return execute(container);
+}
+
+[[noreturn]] void run_command(const Container& container, int main, const CommandRequest& request,
+                              const CommandDescriptors& descriptors, int report) {
+  setsid();
+  restore_signals();
+  umask(022);
+  const std::string problem = join_and_execute(container, main, request, descriptors);
+  write_all(report, problem.data(), problem.size());
+  _exit(127);
+}
+
+// The child is born in the container's pid namespace, and still ours to wait for.
+pid_t fork_into(int main, std::string& problem) {
+  const int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+  if (own < 0 || setns(main, CLONE_NEWPID) != 0) {
+    problem = failure("cannot enter the container's processes");
+    if (own >= 0) close(own);
+    return -1;
+  }
+  // Until it executes the command the child holds our descriptors and rights: whoever is root in
+  // the container must not look into it.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  const pid_t pid = fork();
+  if (pid == 0) return 0;
+  if (pid < 0) problem = failure("cannot start another process");
+  prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  setns(own, CLONE_NEWPID);
+  close(own);
+  return pid;
+}
+
+}  // namespace
+
+std::string read_command(int fd, CommandRequest& request) {
+  std::string text;
+  char buffer[4096];
+  ssize_t count = 0;
+  while (text.size() < kMostRequest &&
+         (count = pread(fd, buffer, sizeof buffer, static_cast<off_t>(text.size()))) > 0)
+    text.append(buffer, static_cast<size_t>(count));
+  Value root;
+  if (count != 0 || !parse(text, root)) return "the command could not be read";
+  for (const Value& item : root["argv"].items)
+    request.argv.push_back(item.text);
+  request.terminal = root["terminal"].boolean;
+  request.kill_when_left = root["killWhenLeft"].boolean;
+  return request.argv.empty() ? "the command is empty" : "";
+}
+
+pid_t start_command(const Container& container, pid_t main, const CommandRequest& request,
+                    const CommandDescriptors& descriptors, const std::string& group,
+                    std::string& problem) {
+  int report[2];
+  const int main_fd = static_cast<int>(syscall(SYS_pidfd_open, main, 0));
+  if (main_fd < 0 || pipe2(report, O_CLOEXEC) != 0) {
+    problem = failure("cannot reach the container");
+    if (main_fd >= 0) close(main_fd);
+    return -1;
+  }
+  Container as = container;
+  as.argv = request.argv;
+  if (request.terminal) as.env.push_back("TERM=xterm");
+  if (!group.empty()) as.cgroups.back().folder = group;
+  const pid_t pid = fork_into(main_fd, problem);
+  if (pid == 0) run_command(as, main_fd, request, descriptors, report[1]);
+  close(main_fd);
+  close(report[1]);
+  if (pid > 0) problem = read_report(report[0]);
+  close(report[0]);
+  if (pid > 0 && !problem.empty()) waitpid(pid, nullptr, 0);
+  return problem.empty() ? pid : -1;
+}
+
+int dial(const char* host, int port) {
+  sockaddr_in four{};
+  sockaddr_in6 six{};
+  four.sin_family = AF_INET;
+  six.sin6_family = AF_INET6;
+  four.sin_port = six.sin6_port = htons(static_cast<uint16_t>(port));
+  const bool is_four = inet_pton(AF_INET, host, &four.sin_addr) == 1;
+  if (!is_four && inet_pton(AF_INET6, host, &six.sin6_addr) != 1) {
+    errno = EINVAL;
+    return -1;
+  }
+  const int fd =
+      socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -1;
+  const int begun = is_four ? connect(fd, reinterpret_cast<sockaddr*>(&four), sizeof four)
+                            : connect(fd, reinterpret_cast<sockaddr*>(&six), sizeof six);
+  if (begun == 0 || errno == EINPROGRESS) return fd;
+  const int problem = errno;
+  close(fd);
+  errno = problem;
+  return -1;
+}
+
+}  // namespace shim

@@ -1,0 +1,15 @@
+#pragma once
+// Messages that carry open descriptors, on a SEQPACKET socket.
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace shim {
+
+// As recv; what came along is open in this process from now on, and closes on exec.
+ssize_t receive_message(int socket, char* buffer, size_t size, std::vector<int>& descriptors);
+// False when it did not go out. `descriptor` stays the caller's.
+bool send_message(int socket, const std::string& text, int descriptor = -1);
+
+}  // namespace shim
