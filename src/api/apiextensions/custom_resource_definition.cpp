@@ -13,8 +13,6 @@ namespace yard {
 
 namespace {
 
-constexpr std::string_view kBuiltIn = "trainyard.dev/built-in";  // on the definitions we make
-
 void set_defaults(Json& object) {
   JsonObject& spec = section(object, "spec");
   if (Json* names = spec.if_contains("names"); names != nullptr && names->is_object()) {
@@ -108,7 +106,8 @@ FieldErrors validate_status_update(const Json& object, const Json&) {
 
 std::vector<std::string> warnings_of(const Json& object) {
   std::vector<std::string> warnings = definition_warnings(object);
-  if (is_built_in(object) && find_path(object, {"metadata", "annotations", kBuiltIn}) == nullptr)
+  const Json own = training_definition_spec(name_of(object));
+  if (!own.is_null() && !equal(own, *find(object, "spec")))
     warnings.push_back(fmt::format(
         "{} is built into this server: its own schema and controller stay in use", name_of(object)));
   return warnings;

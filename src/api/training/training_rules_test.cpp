@@ -107,7 +107,7 @@ TEST(TrainingRules, SayWhatIsWrong) {
        "values: \"Always\", \"ExitCode\", \"Never\", \"OnFailure\""},
       {"R15: a clean-up nobody does", "JAXJob", "spec: {runPolicy: {cleanPodPolicy: Most}}",
        "spec.runPolicy.cleanPodPolicy: Unsupported value: \"Most\": supported values: \"All\", "
-       "\"None\", \"Running\""},
+       "\"Running\", \"None\""},
       {"R15: less than nothing", "JAXJob", "spec: {runPolicy: {backoffLimit: -1}}",
        "spec.runPolicy.backoffLimit: Invalid value: -1: must be greater than or equal to 0"},
       {"R15: fewer at most than at least", "PyTorchJob",

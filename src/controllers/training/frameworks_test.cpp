@@ -14,7 +14,7 @@ std::string environment_of(const TrainingJob& job, std::string_view type, int in
   const std::string shared = framework.shared != nullptr ? framework.shared(job) : "";
   const ReplicaGroup* group = job.group(type);
   if (group == nullptr) return "no such type";
-  const Json pod = PodMaker(job, *group, shared, {}).make(index);
+  const Json pod = PodMaker(job, *group, shared, {}, 3).make(index);
   std::string out;
   for (const Json& variable :
        list_at(list_at(pod, {"spec", "containers"}).at(container), {"env"})) {
@@ -170,7 +170,7 @@ TEST(Frameworks, VariablesGoBehindTheUsersInEveryContainerOfTheApp) {
   EXPECT_TRUE(environment_of(job, "Worker", 0).starts_with("PROCESS_ID=mine PYTHONUNBUFFERED=1 "))
       << "the last of two wins, and that is ours";
   EXPECT_TRUE(environment_of(job, "Worker", 0, 1).starts_with("PYTHONUNBUFFERED=1 "));
-  const Json pod = PodMaker(job, job.groups[0], "", {}).make(0);
+  const Json pod = PodMaker(job, job.groups[0], "", {}, 3).make(0);
   EXPECT_EQ(find(list_at(pod, {"spec", "initContainers"}).at(0), "env"), nullptr);
   const TrainingJob tf = training_job(training_tree(
       "TFJob", {{"Worker", 2}},
@@ -216,7 +216,7 @@ TEST(Frameworks, APodHasTheNamesAndOwnersClientsLookFor) {
       "PyTorchJob", {{"Master"}, {"Worker", 2, "ExitCode"}},
       "{metadata: {labels: {of: job}}, spec: {pytorchReplicaSpecs: {Worker: {template: {metadata: "
       "{labels: {mine: x, training.kubeflow.org/job-name: lie}, annotations: {a: b}}}}}}}"));
-  const Json pod = PodMaker(job, *job.group("Worker"), "", {}).make(1);
+  const Json pod = PodMaker(job, *job.group("Worker"), "", {}, 3).make(1);
   EXPECT_EQ(name_of(pod), "j-worker-1");
   EXPECT_EQ(to_text(*find_path(pod, {"metadata", "labels"})),
             R"({"mine":"x","training.kubeflow.org/job-name":"j",)"
@@ -242,14 +242,14 @@ TEST(Frameworks, WhereNobodyElseWaitsAnInitContainerDoes) {
   const TrainingJob job = training_job(training_tree("PyTorchJob", {{"Master"}, {"Worker", 2}}));
   TrainingSettings settings;
   settings.init_image = "alpine:3.10";
-  const Json worker = PodMaker(job, *job.group("Worker"), "", settings).make(0);
+  const Json worker = PodMaker(job, *job.group("Worker"), "", settings, 3).make(0);
   ASSERT_EQ(list_at(worker, {"spec", "initContainers"}).size(), 1u);
   const Json& init = list_at(worker, {"spec", "initContainers"}).at(0);
   EXPECT_EQ(text_of(list_at(init, {"command"}).at(2)),
             "err=1;for i in $(seq 100); do if nslookup j-master-0; then err=0 && break; fi;echo "
             "waiting for master; sleep 2; done; exit $err");
   EXPECT_EQ(find_path(worker, {"metadata", "annotations", kWaitFor}), nullptr);
-  const Json master = PodMaker(job, *job.group("Master"), "", settings).make(0);
+  const Json master = PodMaker(job, *job.group("Master"), "", settings, 3).make(0);
   EXPECT_TRUE(list_at(master, {"spec", "initContainers"}).empty());
 }
 
@@ -277,7 +277,7 @@ TEST(Frameworks, MpiWritesTheFilesMpirunReads) {
   ASSERT_NE(role, nullptr);
   EXPECT_EQ(to_text(*find(list_at(*role, {"rules"}).at(1), "resourceNames")),
             R"(["j-worker-0","j-worker-1"])");
-  const Json worker = PodMaker(world.job, *world.job.group("Worker"), "", {}).make(0);
+  const Json worker = PodMaker(world.job, *world.job.group("Worker"), "", {}, 3).make(0);
   EXPECT_EQ(to_text(*find(list_at(worker, {"spec", "containers"}).at(0), "command")), R"(["sleep"])");
 }
 

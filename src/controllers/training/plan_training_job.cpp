@@ -7,6 +7,7 @@
 
 #include "api/tree.h"
 #include "controllers/training/clean_up.h"
+#include "controllers/training/gang.h"
 #include "controllers/training/training_end.h"
 
 namespace yard {
@@ -212,6 +213,11 @@ class Planner {
     const Framework& framework = framework_of(*job_.kind);
     const std::unordered_set<std::string_view> services(world_.services.begin(),
                                                         world_.services.end());
+    const int size = gang_size(job_, standing_, world_.pods);
+    for (const ReplicaPod& pod : world_.pods)
+      if (pod.node.empty() && !pod.being_deleted && pod.phase == PodPhase::Pending &&
+          pod.gang_size != std::to_string(size))
+        write(set_gang_size(job_, pod, size));
     std::string shared;
     bool is_shared_made = false;
     size_t left = std::min(world_.most_creates, world_.settings.most_creates);
@@ -230,7 +236,7 @@ class Planner {
         --left;
         if (!is_shared_made && framework.shared != nullptr) shared = framework.shared(job_);
         is_shared_made = true;
-        if (!maker) maker.emplace(job_, *group.group, shared, world_.settings);
+        if (!maker) maker.emplace(job_, *group.group, shared, world_.settings, size);
         if (framework.has_services && !services.contains(replica_name(job_, *group.group, index)))
           write(create_object(job_, replica_service(job_, *group.group, index)));
         pods.push_back(create_object(job_, maker->make(index)));

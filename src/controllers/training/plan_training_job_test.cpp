@@ -257,6 +257,40 @@ TEST(PlanTrainingJob, AGangStartsOverTogether) {
       << "who was done does it again with the others";
 }
 
+struct GangCase {
+  std::string_view about, more;
+  std::vector<std::string_view> pods;  // `unbound` ones have no node
+  std::string_view size;               // what new pods are told, or those that wait
+};
+
+TEST(PlanTrainingJob, PodsSayHowManyStartAtOnce) {
+  const GangCase cases[] = {
+      {"all", "", {}, "3"},
+      {"as many as the job asks for",
+       "spec: {runPolicy: {schedulingPolicy: {minAvailable: 2}}}", {}, "2"},
+      {"more than there are: it waits",
+       "spec: {runPolicy: {schedulingPolicy: {minAvailable: 10}}}", {}, "10"},
+      {"one that comes again is not kept by one that is done", "",
+       {"worker-0 Succeeded 0", "worker-1 Running"}, "2"},
+      {"nor by one that is about to go", "", {"worker-0 Running deleting", "worker-1 Running"}, "2"},
+      {"those that wait are told when it changes", "spec: {jaxReplicaSpecs: {Worker: {replicas: 2}}}",
+       {"worker-0 Pending node=", "worker-1 Pending node="}, "2"},
+  };
+  for (const GangCase& row : cases) {
+    SCOPED_TRACE(row.about);
+    const TrainingWorld world =
+        training_world(training_tree("JAXJob", {{"Worker", 3}}, row.more), row.pods);
+    const TrainingPlan planned = plan_training_job(world);
+    size_t told = 0;
+    for (const ClientWrite& write : planned.plan.writes) {
+      if (write.resource != kPodResource) continue;
+      EXPECT_EQ(text_at(write.object, {"metadata", "annotations", kGangSize}), row.size);
+      ++told;
+    }
+    EXPECT_GT(told, 0u);
+  }
+}
+
 TEST(PlanTrainingJob, APodOnALostNodeIsLetGo) {
   const Json tree = training_tree("JAXJob", {{"Worker", 2}});
   TrainingWorld world =

@@ -73,12 +73,6 @@ JsonObject init_container(const TrainingSettings& settings, std::string_view hos
                              settings.init_tries, host)}}};
 }
 
-int gang_size(const TrainingJob& job) {
-  const int64_t asked =
-      int_at(*job.tree, {"spec", "runPolicy", "schedulingPolicy", "minAvailable"});
-  return asked > 0 ? static_cast<int>(asked) : job.total();
-}
-
 }  // namespace
 
 Json training_owner(const TrainingJob& job) {
@@ -104,7 +98,7 @@ std::string replica_selector(const TrainingJob& job, const ReplicaGroup& group) 
 }
 
 PodMaker::PodMaker(const TrainingJob& job, const ReplicaGroup& group, const std::string& shared,
-                   const TrainingSettings& settings)
+                   const TrainingSettings& settings, int gang_size)
     : job_(job), group_(group), shared_(shared), framework_(framework_of(*job.kind)) {
   stamp_ = JsonObject{{"apiVersion", "v1"}, {"kind", "Pod"}};
   stamp_["metadata"] = JsonObject{{"namespace", job.ns}};
@@ -117,7 +111,7 @@ PodMaker::PodMaker(const TrainingJob& job, const ReplicaGroup& group, const std:
     if (spec != nullptr && spec->is_object()) stamp_["spec"] = *spec;
   }
   set_labels();
-  set_annotations();
+  object_at(stamp_["metadata"].get_object(), "annotations")[kGangSize] = std::to_string(gang_size);
   set_spec(settings);
   stamp_["metadata"].get_object()["ownerReferences"] = JsonArray{training_owner(job)};
 }
@@ -127,11 +121,6 @@ void PodMaker::set_labels() {
   for (const auto& member : replica_labels(job_, group_, 0))
     labels[member.key()] = member.value();
   if (job_.gang_restart) labels[kGenerationLabel] = std::to_string(job_.generation);
-}
-
-void PodMaker::set_annotations() {
-  object_at(stamp_["metadata"].get_object(), "annotations")[kGangSize] =
-      std::to_string(gang_size(job_));
 }
 
 void PodMaker::set_spec(const TrainingSettings& settings) {
@@ -215,6 +204,13 @@ ClientWrite stop_replica(const TrainingJob& job, const ReplicaPod& pod) {
   return {ClientWrite::Verb::MergePatch, kPodResource, job.ns, pod.name,
           JsonObject{{"metadata", JsonObject{{"uid", pod.uid}}},
                      {"spec", JsonObject{{"activeDeadlineSeconds", 1}}}}};
+}
+
+ClientWrite set_gang_size(const TrainingJob& job, const ReplicaPod& pod, int size) {
+  return {ClientWrite::Verb::MergePatch, kPodResource, job.ns, pod.name,
+          JsonObject{{"metadata", JsonObject{{"uid", pod.uid},
+                                             {"annotations", JsonObject{{kGangSize,
+                                                                         std::to_string(size)}}}}}}};
 }
 
 ClientWrite delete_service(const TrainingJob& job, std::string_view name) {

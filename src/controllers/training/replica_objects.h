@@ -19,13 +19,13 @@ struct TrainingSettings {
 // Pods of one type, made from one template: what they share is put together once.
 class PodMaker {
  public:
+  // `gang_size`: so many of the job's pods are placed at once, or none.
   PodMaker(const TrainingJob& job, const ReplicaGroup& group, const std::string& shared,
-           const TrainingSettings& settings);
+           const TrainingSettings& settings, int gang_size);
   Json make(int index) const;
 
  private:
   void set_labels();
-  void set_annotations();
   void set_spec(const TrainingSettings& settings);
   const TrainingJob& job_;
   const ReplicaGroup& group_;
@@ -45,6 +45,8 @@ ClientWrite delete_replica(const TrainingJob& job, const ReplicaPod& pod);
 ClientWrite force_delete_replica(const TrainingJob& job, const ReplicaPod& pod);
 // Ends its processes and keeps the pod and its logs.
 ClientWrite stop_replica(const TrainingJob& job, const ReplicaPod& pod);
+// For a pod that waits for its gang.
+ClientWrite set_gang_size(const TrainingJob& job, const ReplicaPod& pod, int size);
 ClientWrite delete_service(const TrainingJob& job, std::string_view name);
 
 }  // namespace yard

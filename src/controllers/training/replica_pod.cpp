@@ -125,6 +125,7 @@ ReplicaPod replica_pod(const TrainingJob& job, const Json& tree, Revision revisi
   pod.node = text_at(tree, {"spec", "nodeName"});
   pod.revision = revision;
   pod.label = text_at(tree, {"metadata", "labels", kReplicaTypeLabel});
+  pod.gang_size = text_at(tree, {"metadata", "annotations", kGangSize});
   const std::string_view digits = text_at(tree, {"metadata", "labels", kReplicaIndexLabel});
   if (const auto number = parse_int64(digits); number && *number >= 0 && *number <= INT32_MAX)
     pod.index = static_cast<int>(*number);

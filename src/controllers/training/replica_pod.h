@@ -15,6 +15,7 @@ struct ReplicaPod {
   std::string name, uid, node;
   Revision revision = 0;
   std::string label;  // of its type: worker
+  std::string gang_size;  // as its annotation has it
   std::optional<int> index;
   int generation = 0;
   PodPhase phase = PodPhase::Pending;

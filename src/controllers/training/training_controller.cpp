@@ -125,6 +125,7 @@ Plan TrainingController::plan(const ObjectKey& key) {
   if (planned.plan.last && list_at(*world.job.tree, {"status", "conditions"}).empty())
     ++counts_[{key.ns, world.job.kind->framework}].created;
   keep_new_remarks(planned.plan, std::move(planned.remarks), memory, first_look && was_known);
+  if (world.job.is_finished() && planned.plan.is_nothing()) memory_.erase(key);
   return std::move(planned.plan);
 }
 

@@ -9,8 +9,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "client/event_recorder.h"
 #include "controllers/runtime/controller.h"
-#include "controllers/runtime/event_recorder.h"
 #include "controllers/training/plan_training_job.h"
 
 namespace yard {
