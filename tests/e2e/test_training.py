@@ -40,19 +40,18 @@ def reaches(kubectl, kind, name, state, deadline_s=20):
     return eventually(lambda: state in states(kubectl, kind, name), deadline_s, f"{kind} {name} {state}")
 
 
-def main_pid(yard, kubectl, pod, marker):
-    """The process of the pod's script, found by a word of its command line."""
-    uid = kubectl.json("get", "pod", pod)["metadata"]["uid"]
+def main_pid(mark):
+    """The shell of a pod's script, found by the mark in its environment."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as stream:
                 line = stream.read()
             with open(f"/proc/{pid}/environ", "rb") as stream:
-                environment = stream.read()
+                environment = stream.read().split(b"\0")
         except OSError:
             continue
-        if marker.encode() in line and f"POD_MARK={pod}".encode() in environment:
-            return int(pid), uid
+        if line.startswith(b"sh\0-c\0") and f"POD_MARK={mark}".encode() in environment:
+            return int(pid)
     return None
 
 
@@ -131,12 +130,11 @@ def test_a_rank_that_is_killed(yard, one_kubectl, restart, state, restarts):
         pod = spec["template"]["spec"]
         pod["volumes"] = [{"name": "mark", "hostPath": {"path": folder}}]
         pod["containers"][0]["volumeMounts"] = [{"name": "mark", "mountPath": "/mark"}]
-        pod["containers"][0]["env"] = [{"name": "MARK", "value": "/mark"}, {"name": "POD_MARK", "value": f"kill-{kind.lower()}-0"}]
+        pod["containers"][0]["env"] = [{"name": "MARK", "value": "/mark"}, {"name": "POD_MARK", "value": f"{folder}-{kind}"}]
     one_kubectl("apply", "-f", "-", stdin=made)
     reaches(one_kubectl, "pytorchjob", "kill", "Running")
     eventually(lambda: os.path.exists(os.path.join(folder, "life")), about="the worker lives")
-    found = eventually(lambda: main_pid(yard, one_kubectl, "kill-worker-0", "$MARK/life"))
-    os.kill(found[0], signal.SIGKILL)
+    os.kill(eventually(lambda: main_pid(f"{folder}-Worker")), signal.SIGKILL)
     reaches(one_kubectl, "pytorchjob", "kill", state, 30)
     status = one_kubectl.json("get", "pytorchjob", "kill")["status"]
     assert status.get("restarts", 0) == restarts
@@ -190,7 +188,7 @@ def test_foreign_definitions_go_over_ours(one_kubectl, yard):
     reaches(one_kubectl, "jaxjob", "after", "Succeeded")
 
 
-@pytest.mark.parametrize("example", ["tfjob-ps.yaml", "jaxjob.yaml"])
+@pytest.mark.parametrize("example", ["tfjob-ps.yaml", "jaxjob.yaml", "xgboostjob.yaml"])
 def test_examples_run(one_kubectl, example):
     with open(os.path.join(ROOT, "examples", example), encoding="utf-8") as stream:
         made = yaml.safe_load(stream)

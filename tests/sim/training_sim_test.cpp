@@ -74,7 +74,8 @@ class TrainingSim {
     static const char* const kRestarts[] = {"Always", "OnFailure", "Never", "ExitCode"};
     for (const char* type : shape.types) {
       const std::string_view word = type;
-      types.push_back({type, word == "Worker" || word == "PS" ? 1 + below(3) : 1, any_of(kRestarts)});
+      types.push_back(
+          {type, word == "Worker" || word == "PS" ? 1 + below(3) : 1, any_of(kRestarts)});
     }
     static const char* const kPolicies[] = {"", "None", "Running", "All"};
     ledger.policy = any_of(kPolicies);
@@ -86,9 +87,9 @@ class TrainingSim {
     }
     if (below(5) == 0) policy += "activeDeadlineSeconds: 200, ";
     ledger.gang = below(3) == 0;
-    const Json tree = yard_.tree_of(
-        shape.kind, name, training_spec(shape.kind, types, "{" + policy + "}"),
-        ledger.gang ? "annotations: {trainyard.dev/gang-restart: 'true'}" : "");
+    const Json tree =
+        yard_.tree_of(shape.kind, name, training_spec(shape.kind, types, "{" + policy + "}"),
+                      ledger.gang ? "annotations: {trainyard.dev/gang-restart: 'true'}" : "");
     ledgers_[name] = ledger;
     for (int tries = 0; tries < 50; ++tries) {
       const Answer made = yard_.api.call("POST", TrainingYard::path_of(shape.kind), to_text(tree));
@@ -156,11 +157,12 @@ class TrainingSim {
   }
 
   void check_attempts(const Json& fresh) {
-    for (const Json& pod : yard_.pods())
-      if (job_of(pod) == job_of(fresh))
-        EXPECT_EQ(text_at(pod, {"metadata", "labels", kGenerationLabel}),
-                  text_at(fresh, {"metadata", "labels", kGenerationLabel}))
-            << "attempts mix: " << name_of(pod) << " and " << name_of(fresh);
+    for (const Json& pod : yard_.pods()) {
+      if (job_of(pod) != job_of(fresh)) continue;
+      EXPECT_EQ(text_at(pod, {"metadata", "labels", kGenerationLabel}),
+                text_at(fresh, {"metadata", "labels", kGenerationLabel}))
+          << "attempts mix: " << name_of(pod) << " and " << name_of(fresh);
+    }
   }
 
   void act() {
@@ -198,9 +200,9 @@ class TrainingSim {
     const std::string path = TrainingYard::path_of(kind) + "/" + name;
     const std::string_view map = training_kind(kind, "v1")->replicas;
     const std::string change =
-        below(2) == 0
-            ? fmt::format(R"({{"spec":{{"runPolicy":{{"suspend":{}}}}}}})", below(2) == 0)
-            : fmt::format(R"({{"spec":{{"{}":{{"Worker":{{"replicas":{}}}}}}}}})", map, 1 + below(4));
+        below(2) == 0 ? fmt::format(R"({{"spec":{{"runPolicy":{{"suspend":{}}}}}}})", below(2) == 0)
+                      : fmt::format(R"({{"spec":{{"{}":{{"Worker":{{"replicas":{}}}}}}}}})", map,
+                                    1 + below(4));
     const Answer patched = yard_.api.patch(path, change);
     EXPECT_TRUE(patched.status == 200 || patched.status == 500) << patched.text;
   }
@@ -208,8 +210,8 @@ class TrainingSim {
   // Writes of the kubelet may be lost with a commit; it tries again another time.
   void ask(const std::string& method, const std::string& subresource, const std::string& pod,
            const std::string& body) {
-    const std::string path = "/api/v1/namespaces/default/pods/" + pod +
-                             (subresource.empty() ? "" : "/" + subresource);
+    const std::string path =
+        "/api/v1/namespaces/default/pods/" + pod + (subresource.empty() ? "" : "/" + subresource);
     const Answer answer =
         method == "PATCH" ? yard_.api.patch(path, body) : yard_.api.call(method, path, body);
     EXPECT_TRUE(answer.status < 300 || answer.status == 404 || answer.status == 409 ||
@@ -303,7 +305,8 @@ TEST(TrainingSim, EndsOnceWhateverFails) {
   const uint64_t first = only != nullptr ? std::strtoull(only, nullptr, 10) : 1;
   const uint64_t last = only != nullptr ? first : 80;
   for (uint64_t seed = first; seed <= last; ++seed) {
-    SCOPED_TRACE(fmt::format("replay with SEED={} build/yard_sim --gtest_filter=TrainingSim.*", seed));
+    SCOPED_TRACE(
+        fmt::format("replay with SEED={} build/yard_sim --gtest_filter=TrainingSim.*", seed));
     TrainingSim(seed).run();
     if (testing::Test::HasFailure()) return;
   }

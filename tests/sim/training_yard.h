@@ -25,8 +25,9 @@ class TrainingYard : public JobYard {
   // A job of the given kind; `spec` is YAML as under `spec:`, indented by two.
   Json tree_of(const std::string& kind, const std::string& name, const std::string& spec,
                const std::string& metadata = "") const {
-    return yaml(fmt::format("apiVersion: kubeflow.org/v1\nkind: {}\nmetadata: {{name: {}{}{}}}\nspec:\n{}",
-                            kind, name, metadata.empty() ? "" : ", ", metadata, spec));
+    return yaml(
+        fmt::format("apiVersion: kubeflow.org/v1\nkind: {}\nmetadata: {{name: {}{}{}}}\nspec:\n{}",
+                    kind, name, metadata.empty() ? "" : ", ", metadata, spec));
   }
   Answer create_training(const Json& tree) {
     const Answer made = api.call("POST", path_of(text_at(tree, {"kind"})), to_text(tree));
@@ -57,8 +58,9 @@ class TrainingYard : public JobYard {
   std::string pods_text() const {
     std::map<std::string, std::string> lines;
     for (const Json& pod : pods())
-      lines[std::string(name_of(pod))] = fmt::format(
-          "{} {}{}", name_of(pod), text_at(pod, {"status", "phase"}), is_being_deleted(pod) ? "-" : "");
+      lines[std::string(name_of(pod))] =
+          fmt::format("{} {}{}", name_of(pod), text_at(pod, {"status", "phase"}),
+                      is_being_deleted(pod) ? "-" : "");
     std::string out;
     for (const auto& [name, line] : lines)
       out += (out.empty() ? "" : ", ") + line;
@@ -81,11 +83,13 @@ class TrainingYard : public JobYard {
     const Json tree = pod(name);
     const JsonArray& containers = list_at(tree, {"spec", "containers"});
     const std::string container(containers.empty() ? "" : text_at(containers.at(0), {"name"}));
-    patch_status(name, fmt::format(
-        R"({{"phase":"{}",{}"containerStatuses":[{{"name":"{}","restartCount":0,"image":"i","imageID":"","ready":false,)"
-        R"("state":{{"terminated":{{"exitCode":{},"reason":"{}","finishedAt":"{}","startedAt":"{}"}}}}}}]}})",
-        exit_code == 0 ? "Succeeded" : "Failed", more, container, exit_code,
-        exit_code == 0 ? "Completed" : "Error", now(), now()));
+    patch_status(
+        name,
+        fmt::format(
+            R"({{"phase":"{}",{}"containerStatuses":[{{"name":"{}","restartCount":0,"image":"i","imageID":"","ready":false,)"
+            R"("state":{{"terminated":{{"exitCode":{},"reason":"{}","finishedAt":"{}","startedAt":"{}"}}}}}}]}})",
+            exit_code == 0 ? "Succeeded" : "Failed", more, container, exit_code,
+            exit_code == 0 ? "Completed" : "Error", now(), now()));
   }
   void evict(const std::string& name) { end(name, 137, R"("reason":"Evicted",)"); }
   // Pods with a deadline that has passed end.

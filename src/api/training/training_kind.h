@@ -18,10 +18,10 @@ inline constexpr std::string_view kMultiKueue = "kueue.x-k8s.io/multikueue";
 inline constexpr std::string_view kWrittenAs = "trainyard.dev/written-as";
 
 struct TrainingKind {
-  std::string_view kind;      // PyTorchJob
-  std::string_view version;   // of its API: v1
-  std::string_view plural;    // pytorchjobs
-  std::string_view replicas;  // pytorchReplicaSpecs
+  std::string_view kind;                  // PyTorchJob
+  std::string_view version;               // of its API: v1
+  std::string_view plural;                // pytorchjobs
+  std::string_view replicas;              // pytorchReplicaSpecs
   std::vector<std::string_view> types;    // in their fixed order, those that lead first
   std::vector<std::string_view> leaders;  // the first of these that a job has decides for it
   std::string_view controller;            // label and event source
@@ -29,12 +29,12 @@ struct TrainingKind {
   std::string_view container;             // the one that decides
   std::string_view port_name;
   int port = 0;
-  std::string_view restart_policy;  // where the job names none
+  std::string_view restart_policy;               // where the job names none
   std::string_view manager = kTrainingOperator;  // what managedBy calls us
-  bool scales = false;            // has the scale subresource, for Worker
-  bool ignores_case = false;      // of type names, at admission
+  bool scales = false;                           // has the scale subresource, for Worker
+  bool ignores_case = false;                     // of type names, at admission
   bool allows_other_types = false;
-  std::string_view single = "";    // the type that has exactly one replica, said so in the spec
+  std::string_view single = "";  // the type that has exactly one replica, said so in the spec
   std::string_view required_type = "";
 };
 

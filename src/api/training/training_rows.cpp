@@ -16,10 +16,10 @@ namespace yard {
 namespace {
 
 JsonArray printer_columns(const TrainingKind& kind) {
-  const JsonObject state{{"name", "State"}, {"type", "string"},
-                         {"jsonPath", ".status.conditions[-1:].type"}};
-  const JsonObject age{{"name", "Age"}, {"type", "date"},
-                       {"jsonPath", ".metadata.creationTimestamp"}};
+  const JsonObject state{
+      {"name", "State"}, {"type", "string"}, {"jsonPath", ".status.conditions[-1:].type"}};
+  const JsonObject age{
+      {"name", "Age"}, {"type", "date"}, {"jsonPath", ".metadata.creationTimestamp"}};
   if (kind.kind == "MPIJob") return {age, state};
   return {state, age};
 }
@@ -94,9 +94,8 @@ Kind tf_v1beta1_row(const TrainingKind& kind) {
 
 JsonObject definition_version(const TrainingKind& kind, std::string_view version, bool stored) {
   const auto open = [](const char* about) {
-    return JsonObject{{"type", "object"},
-                      {"description", about},
-                      {"x-kubernetes-preserve-unknown-fields", true}};
+    return JsonObject{
+        {"type", "object"}, {"description", about}, {"x-kubernetes-preserve-unknown-fields", true}};
   };
   JsonObject subresources{{"status", JsonObject()}};
   if (kind.scales) {
@@ -109,14 +108,14 @@ JsonObject definition_version(const TrainingKind& kind, std::string_view version
           {"served", true},
           {"storage", stored},
           {"schema",
-           JsonObject{{"openAPIV3Schema",
-                       JsonObject{{"type", "object"},
-                                  {"description",
-                                   fmt::format("{} is built into the server; `kubectl explain {}` "
-                                               "shows its fields.",
-                                               kind.kind, kind.plural)},
-                                  {"properties",
-                                   JsonObject{{"spec", open("What should run.")},
+           JsonObject{
+               {"openAPIV3Schema",
+                JsonObject{
+                    {"type", "object"},
+                    {"description", fmt::format("{} is built into the server; `kubectl explain {}` "
+                                                "shows its fields.",
+                                                kind.kind, kind.plural)},
+                    {"properties", JsonObject{{"spec", open("What should run.")},
                                               {"status", open("What was last seen of it.")}}}}}}},
           {"subresources", std::move(subresources)},
           {"additionalPrinterColumns", printer_columns(kind)}};

@@ -93,8 +93,8 @@ bool has_type(const TrainingKind& kind, const JsonObject& replicas, std::string_
   });
 }
 
-void check_types_together(FieldErrors& errors, const TrainingKind& kind,
-                          const JsonObject& replicas, const FieldPath& path) {
+void check_types_together(FieldErrors& errors, const TrainingKind& kind, const JsonObject& replicas,
+                          const FieldPath& path) {
   if (!kind.required_type.empty() && !has_type(kind, replicas, kind.required_type))
     errors.push_back(required(path.key(kind.required_type), "must be present"));
   if (kind.kind == "TFJob" && has_type(kind, replicas, "Chief") &&
@@ -179,8 +179,8 @@ void check_elastic_bounds(FieldErrors& errors, const Json& job) {
     check_not_negative(errors, *elastic, key, path);
   const Json *least = find(*elastic, "minReplicas"), *most = find(*elastic, "maxReplicas");
   if (least != nullptr && most != nullptr && int_of(*least) > int_of(*most))
-    errors.push_back(invalid(path.child("minReplicas"), *least,
-                             "must be less than or equal to maxReplicas"));
+    errors.push_back(
+        invalid(path.child("minReplicas"), *least, "must be less than or equal to maxReplicas"));
 }
 
 std::vector<std::string> restart_policies(const TrainingKind& kind) {
@@ -215,9 +215,10 @@ FieldErrors further_errors(const TrainingKind& kind, const Json& job) {
   if (name.size() + longest > kMaxName) {
     errors.push_back(invalid(
         FieldPath("metadata.name"), Json(name),
-        fmt::format("is too long for the names of its replicas: those would have {} characters, and "
-                    "may have {}; use at most {} here",
-                    name.size() + longest, kMaxName, kMaxName - std::min(kMaxName, longest))));
+        fmt::format(
+            "is too long for the names of its replicas: those would have {} characters, and "
+            "may have {}; use at most {} here",
+            name.size() + longest, kMaxName, kMaxName - std::min(kMaxName, longest))));
   }
   return errors;
 }

@@ -1,6 +1,5 @@
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "api/kinds.h"
 #include "api/training/training_kind.h"
@@ -14,9 +13,9 @@ Json job_of(const TrainingKind& kind, std::string_view change = "") {
   JsonObject replicas;
   for (const std::string_view type : kind.types) {
     if (kind.kind == "TFJob" && type == "Master") continue;  // it has a chief
-    replicas[type] = yaml(fmt::format(
-        "{{replicas: 1, template: {{spec: {{containers: [{{name: {}, image: i}}]}}}}}}",
-        kind.container));
+    replicas[type] = yaml(
+        fmt::format("{{replicas: 1, template: {{spec: {{containers: [{{name: {}, image: i}}]}}}}}}",
+                    kind.container));
   }
   Json job = JsonObject{{"apiVersion", fmt::format("{}/{}", kTrainingGroup, kind.version)},
                         {"kind", kind.kind},
@@ -44,7 +43,8 @@ struct RuleCase {
 TEST(TrainingRules, SayWhatIsWrong) {
   const RuleCase cases[] = {
       {"V1: a name that is no label", "PyTorchJob", "metadata: {name: 1-x}",
-       "metadata.name: Invalid value: \"1-x\": should match: a DNS-1035 label must consist of lower "
+       "metadata.name: Invalid value: \"1-x\": should match: a DNS-1035 label must consist of "
+       "lower "
        "case alphanumeric characters or '-', start with an alphabetic character, and end with an "
        "alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
        "'[a-z]([-a-z0-9]*[a-z0-9])?')"},
@@ -71,9 +71,11 @@ TEST(TrainingRules, SayWhatIsWrong) {
        "spec.jaxReplicaSpecs[Worker].template.spec.containers[0].image: Required value: must be "
        "required"},
       {"V8: Paddle quotes the name", "PaddleJob",
-       "spec: {paddleReplicaSpecs: {Master: null, Worker: {template: {spec: {containers: [{name: x, "
+       "spec: {paddleReplicaSpecs: {Master: null, Worker: {template: {spec: {containers: [{name: "
+       "x, "
        "image: i}]}}}}}",
-       "spec.paddleReplicaSpecs[Worker].template.spec.containers: Required value: must have at least "
+       "spec.paddleReplicaSpecs[Worker].template.spec.containers: Required value: must have at "
+       "least "
        "one container with name \"paddle\""},
       {"V9: a master that does not say it is one", "PyTorchJob",
        "spec: {pytorchReplicaSpecs: {Master: {replicas: null}}}",
@@ -112,7 +114,8 @@ TEST(TrainingRules, SayWhatIsWrong) {
        "spec.runPolicy.backoffLimit: Invalid value: -1: must be greater than or equal to 0"},
       {"R15: fewer at most than at least", "PyTorchJob",
        "spec: {elasticPolicy: {minReplicas: 3, maxReplicas: 2}}",
-       "spec.elasticPolicy.minReplicas: Invalid value: 3: must be less than or equal to maxReplicas"},
+       "spec.elasticPolicy.minReplicas: Invalid value: 3: must be less than or equal to "
+       "maxReplicas"},
       {"R15: a back end nobody has", "PyTorchJob", "spec: {elasticPolicy: {rdzvBackend: post}}",
        "spec.elasticPolicy.rdzvBackend: Unsupported value: \"post\": supported values: \"c10d\", "
        "\"etcd\", \"etcd-v2\", \"static\""},
@@ -121,8 +124,10 @@ TEST(TrainingRules, SayWhatIsWrong) {
       {"R15: a name too long for its last replica", "JAXJob",
        "{metadata: {name: a123456789012345678901234567890123456789012345678901}, spec: "
        "{jaxReplicaSpecs: {Worker: {replicas: 1000}}}}",
-       "metadata.name: Invalid value: \"a123456789012345678901234567890123456789012345678901\": is too "
-       "long for the names of its replicas: those would have 63 characters, and may have 63; use at "
+       "metadata.name: Invalid value: \"a123456789012345678901234567890123456789012345678901\": is "
+       "too "
+       "long for the names of its replicas: those would have 63 characters, and may have 63; use "
+       "at "
        "most 52 here"},
       {"R15: a template no pod can be made of", "JAXJob",
        "spec: {jaxReplicaSpecs: {Worker: {template: {spec: {containers: [{name: jax, image: i, "
@@ -144,7 +149,8 @@ TEST(TrainingRules, SayWhatIsWrong) {
     }
     EXPECT_EQ(complaint, row.complaint);
     if (!row.about.starts_with("R15")) continue;
-    EXPECT_EQ(told(validate_training_job(kind, job, false)), "") << "what is stored stays changeable";
+    EXPECT_EQ(told(validate_training_job(kind, job, false)), "")
+        << "what is stored stays changeable";
     EXPECT_EQ(training_warnings(kind, job), std::vector<std::string>{std::string(row.complaint)});
   }
 }

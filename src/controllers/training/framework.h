@@ -33,8 +33,8 @@ struct Framework {
   void (*finish_pod)(const TrainingJob& job, const ReplicaGroup& group, int index,
                      JsonObject& pod) = nullptr;
   // Objects beside pods and Services, as they should be now.
-  std::vector<Json> (*extra_objects)(const TrainingJob& job, const std::vector<ReplicaPod>& pods) =
-      nullptr;
+  std::vector<Json> (*extra_objects)(const TrainingJob& job,
+                                     const std::vector<ReplicaPod>& pods) = nullptr;
   // Replicas that wait for others before they are made.
   bool (*may_start)(const TrainingJob& job, const ReplicaGroup& group,
                     const std::vector<ReplicaPod>& pods) = nullptr;

@@ -6,8 +6,8 @@
 
 namespace yard {
 
-// Those that exist and have not ended, and those yet to be made; fewer where the job asks for fewer.
-// A job that asks for more than it has waits until it asks for less.
+// Those that exist and have not ended, and those yet to be made; fewer where the job asks for
+// fewer. A job that asks for more than it has waits until it asks for less.
 int gang_size(const TrainingJob& job, const TrainingStanding& standing,
               const std::vector<ReplicaPod>& pods);
 

@@ -53,8 +53,7 @@ JsonObject role(const TrainingJob& job) {
   const ReplicaGroup* group = job.group("Worker");
   for (int index = 0; group != nullptr && index < group->replicas; ++index)
     workers.emplace_back(replica_name(job, *group, index));
-  JsonObject made =
-      mpi_object(job, "rbac.authorization.k8s.io/v1", "Role", launcher_name(job));
+  JsonObject made = mpi_object(job, "rbac.authorization.k8s.io/v1", "Role", launcher_name(job));
   made["rules"] = JsonArray{JsonObject{{"verbs", JsonArray{"get", "list", "watch"}},
                                        {"apiGroups", JsonArray{""}},
                                        {"resources", JsonArray{"pods"}}},
@@ -68,11 +67,10 @@ JsonObject role(const TrainingJob& job) {
 JsonObject role_binding(const TrainingJob& job) {
   JsonObject made =
       mpi_object(job, "rbac.authorization.k8s.io/v1", "RoleBinding", launcher_name(job));
-  made["subjects"] = JsonArray{JsonObject{
-      {"kind", "ServiceAccount"}, {"name", account_name(job)}, {"namespace", job.ns}}};
-  made["roleRef"] = JsonObject{{"apiGroup", "rbac.authorization.k8s.io"},
-                               {"kind", "Role"},
-                               {"name", launcher_name(job)}};
+  made["subjects"] = JsonArray{
+      JsonObject{{"kind", "ServiceAccount"}, {"name", account_name(job)}, {"namespace", job.ns}}};
+  made["roleRef"] = JsonObject{
+      {"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", launcher_name(job)}};
   return made;
 }
 
@@ -112,10 +110,9 @@ void finish_launcher(const TrainingJob& job, JsonObject& pod, JsonObject& contai
   mount(container, kConfigVolume, kConfigPath);
   JsonObject& spec = pod["spec"].get_object();
   spec["serviceAccountName"] = account_name(job);
-  append_item(spec, "volumes",
-              config_volume(job, {{"kubexec.sh", 0555},
-                                  {"hostfile", 0444},
-                                  {"discover_hosts.sh", 0555}}));
+  append_item(
+      spec, "volumes",
+      config_volume(job, {{"kubexec.sh", 0555}, {"hostfile", 0444}, {"discover_hosts.sh", 0555}}));
 }
 
 void finish_pod(const TrainingJob& job, const ReplicaGroup& group, int, JsonObject& pod) {

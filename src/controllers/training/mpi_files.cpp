@@ -61,18 +61,17 @@ void mount(JsonObject& container, std::string_view volume, std::string_view path
 bool has_variable(const JsonObject& container, std::string_view name) {
   const Json* env = container.if_contains("env");
   if (env == nullptr || !env->is_array()) return false;
-  return std::ranges::any_of(env->get_array(), [&](const Json& variable) {
-    return text_at(variable, {"name"}) == name;
-  });
+  return std::ranges::any_of(
+      env->get_array(), [&](const Json& variable) { return text_at(variable, {"name"}) == name; });
 }
 
 Json config_volume(const TrainingJob& job, const std::vector<ConfigItem>& items) {
   JsonArray list;
   for (const ConfigItem& item : items)
     list.push_back(JsonObject{{"key", item.key}, {"path", item.key}, {"mode", item.mode}});
-  return JsonObject{{"name", kConfigVolume},
-                    {"configMap", JsonObject{{"name", job.name + "-config"},
-                                             {"items", std::move(list)}}}};
+  return JsonObject{
+      {"name", kConfigVolume},
+      {"configMap", JsonObject{{"name", job.name + "-config"}, {"items", std::move(list)}}}};
 }
 
 }  // namespace yard

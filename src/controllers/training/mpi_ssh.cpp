@@ -48,8 +48,8 @@ std::string discover_script(const TrainingJob& job, const std::vector<ReplicaPod
 
 std::vector<Json> extra_objects(const TrainingJob& job, const std::vector<ReplicaPod>& pods) {
   JsonObject config = mpi_object(job, "v1", "ConfigMap", job.name + "-config");
-  config["data"] = JsonObject{{"hostfile", hostfile(job)},
-                              {"discover_hosts.sh", discover_script(job, pods)}};
+  config["data"] =
+      JsonObject{{"hostfile", hostfile(job)}, {"discover_hosts.sh", discover_script(job, pods)}};
   JsonObject service = mpi_object(job, "v1", "Service", job.name);
   JsonObject spec{
       {"clusterIP", "None"},

@@ -47,16 +47,15 @@ int count_of(const TrainingJob& job, std::string_view type) {
 JsonArray environment(const TrainingJob& job, const std::string& shared, const ReplicaGroup& group,
                       int index) {
   const ReplicaGroup* scheduler = job.group("Scheduler");
-  JsonArray env{
-      variable("MX_CONFIG", fmt::format(R"({{{},"task":{{"type":"{}","index":{}}}}})", shared,
-                                        group.label, index)),
-      variable("DMLC_PS_ROOT_PORT", scheduler == nullptr ? 0 : scheduler->port),
-      variable("DMLC_PS_ROOT_URI",
-               scheduler == nullptr ? std::string() : job.name + "-scheduler-0"),
-      variable("DMLC_NUM_SERVER", count_of(job, "Server")),
-      variable("DMLC_NUM_WORKER", count_of(job, "Worker")),
-      variable("DMLC_ROLE", group.label),
-      variable("DMLC_USE_KUBERNETES", "1")};
+  JsonArray env{variable("MX_CONFIG", fmt::format(R"({{{},"task":{{"type":"{}","index":{}}}}})",
+                                                  shared, group.label, index)),
+                variable("DMLC_PS_ROOT_PORT", scheduler == nullptr ? 0 : scheduler->port),
+                variable("DMLC_PS_ROOT_URI",
+                         scheduler == nullptr ? std::string() : job.name + "-scheduler-0"),
+                variable("DMLC_NUM_SERVER", count_of(job, "Server")),
+                variable("DMLC_NUM_WORKER", count_of(job, "Worker")),
+                variable("DMLC_ROLE", group.label),
+                variable("DMLC_USE_KUBERNETES", "1")};
   if (group.type == "Worker") env.push_back(variable("DMLC_WORKER_ID", index));
   return env;
 }

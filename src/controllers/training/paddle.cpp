@@ -9,8 +9,7 @@ namespace {
 
 JsonObject own_address(std::string_view name) {
   return {{"name", name},
-          {"valueFrom",
-           JsonObject{{"fieldRef", JsonObject{{"fieldPath", "status.podIP"}}}}}};
+          {"valueFrom", JsonObject{{"fieldRef", JsonObject{{"fieldPath", "status.podIP"}}}}}};
 }
 
 JsonArray environment(const TrainingJob& job, const std::string&, const ReplicaGroup& group,
@@ -25,13 +24,12 @@ JsonArray environment(const TrainingJob& job, const std::string&, const ReplicaG
     env.push_back(own_address("POD_IP_DUMMY"));
     env.push_back(variable("PADDLE_MASTER", fmt::format("$(POD_IP_DUMMY):{}", port)));
   } else {
-    env.push_back(variable("PADDLE_MASTER",
-                           fmt::format("{}-{}-0:{}", job.name,
-                                       has_master ? "master" : "worker", port)));
+    env.push_back(variable("PADDLE_MASTER", fmt::format("{}-{}-0:{}", job.name,
+                                                        has_master ? "master" : "worker", port)));
   }
   if (has_master)
-    env.push_back(variable(
-        group.type == "Master" ? "PADDLE_SERVER_NUM" : "PADDLE_TRAINER_NUM", "1"));
+    env.push_back(
+        variable(group.type == "Master" ? "PADDLE_SERVER_NUM" : "PADDLE_TRAINER_NUM", "1"));
   return env;
 }
 

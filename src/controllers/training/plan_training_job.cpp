@@ -61,7 +61,8 @@ class Planner {
 
   void plan_active() {
     add_remarks();
-    if (const auto end = training_end(job_, standing_, world_.pods, world_.now)) return finish(*end);
+    if (const auto end = training_end(job_, standing_, world_.pods, world_.now))
+      return finish(*end);
     std::vector<const ReplicaPod*> fresh = new_restarts();
     const int counted = count_of(fresh);
     if (counted > 0 && exceeds_backoff(job_, standing_, counted))
@@ -102,8 +103,8 @@ class Planner {
 
   // Failures of one moment are one incident where all start over together.
   int count_of(const std::vector<const ReplicaPod*>& pods) const {
-    const auto failed = std::ranges::count_if(
-        pods, [](const ReplicaPod* pod) { return !pod->is_disrupted; });
+    const auto failed =
+        std::ranges::count_if(pods, [](const ReplicaPod* pod) { return !pod->is_disrupted; });
     return static_cast<int>(job_.gang_restart ? std::min<std::ptrdiff_t>(failed, 1) : failed);
   }
 
@@ -178,8 +179,7 @@ class Planner {
 
   void remove_pod(const ReplicaPod& pod, bool with_service) {
     if (!pod.being_deleted) write(delete_replica(job_, pod));
-    if (with_service && contains(world_.services, pod.name))
-      write(delete_service(job_, pod.name));
+    if (with_service && contains(world_.services, pod.name)) write(delete_service(job_, pod.name));
   }
 
   // The node that would let it go is lost (R8).
@@ -199,8 +199,7 @@ class Planner {
 
   // Of an attempt that was given up: the next one begins when all are gone.
   bool has_old_pods() const {
-    return job_.gang_restart &&
-           std::ranges::any_of(world_.pods, [&](const ReplicaPod& pod) {
+    return job_.gang_restart && std::ranges::any_of(world_.pods, [&](const ReplicaPod& pod) {
              return pod.generation != job_.generation;
            });
   }
@@ -223,8 +222,8 @@ class Planner {
     size_t left = std::min(world_.most_creates, world_.settings.most_creates);
     std::vector<ClientWrite> pods;
     for (const GroupStanding& group : standing_.groups) {
-      const bool may_start = framework.may_start == nullptr ||
-                             framework.may_start(job_, *group.group, world_.pods);
+      const bool may_start =
+          framework.may_start == nullptr || framework.may_start(job_, *group.group, world_.pods);
       std::optional<PodMaker> maker;
       for (int index = 0; index < group.group->replicas && may_start; ++index) {
         if (group.slots[static_cast<size_t>(index)] != nullptr || group.completed.contains(index))
@@ -264,9 +263,10 @@ class Planner {
       const std::string_view kind = text_at(extra.wanted, {"kind"});
       if (extra.existing && !extra.is_ours && kind != "ServiceAccount") {
         is_free = false;
-        remark(fmt::format("exists {}", kind), EventNote::Type::Warning, "ErrResourceExists",
-               fmt::format("Resource \"{}\" of {}Kind \"{}\" already exists and is not managed by {}",
-                           name_of(extra.wanted), job_.kind->kind, kind, job_.kind->kind));
+        remark(
+            fmt::format("exists {}", kind), EventNote::Type::Warning, "ErrResourceExists",
+            fmt::format("Resource \"{}\" of {}Kind \"{}\" already exists and is not managed by {}",
+                        name_of(extra.wanted), job_.kind->kind, kind, job_.kind->kind));
       } else if (!extra.existing) {
         write(create_object(job_, extra.wanted));
       } else if (extra.is_ours && !holds(*extra.existing, extra.wanted)) {
@@ -316,7 +316,8 @@ class Planner {
     status_.restarting.clear();
     status_.restart_after.reset();
     status_.completed.clear();
-    JobState held = state("Suspended", fmt::format("{} {} is suspended.", job_.kind->kind, job_.name));
+    JobState held =
+        state("Suspended", fmt::format("{} {} is suspended.", job_.kind->kind, job_.name));
     if (job_.is_true("Running")) {
       JobState running = held;
       running.type = "Running";
@@ -343,8 +344,7 @@ class Planner {
       if (world_.now >= *expiry) return expire();
       look_again_at(*expiry);
     }
-    const CleanUp todo =
-        clean_up(job_, standing_, world_.pods, world_.settings, world_.now);
+    const CleanUp todo = clean_up(job_, standing_, world_.pods, world_.settings, world_.now);
     for (const ReplicaPod* pod : todo.remove)
       remove_pod(*pod, true);
     for (const ReplicaPod* pod : todo.stop)
@@ -361,8 +361,8 @@ class Planner {
     write({ClientWrite::Verb::Delete, job_.resource(), job_.ns, job_.name,
            JsonObject{{"propagationPolicy", "Background"},
                       {"preconditions", JsonObject{{"uid", job_.uid}}}}});
-    const bool of_job =
-        job_.kind->kind == "TFJob" || job_.kind->kind == "XGBoostJob" || job_.kind->kind == "MPIJob";
+    const bool of_job = job_.kind->kind == "TFJob" || job_.kind->kind == "XGBoostJob" ||
+                        job_.kind->kind == "MPIJob";
     tell(EventNote::Type::Normal, of_job ? "SuccessfulDeleteJob" : "SuccessfulDeletePod",
          "Deleted job: " + job_.name);
   }

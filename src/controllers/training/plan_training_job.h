@@ -2,6 +2,7 @@
 // One look at a training job: from its facts, its pods and the time to the writes that bring it on.
 // The same for every framework (kubeflow-jobs 3, 12).
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,8 +15,8 @@ namespace yard {
 
 struct TrainingWorld {
   TrainingJob job;
-  std::vector<ReplicaPod> pods;        // that the job controls
-  std::vector<std::string> services;   // the names of those it controls, of replicas
+  std::vector<ReplicaPod> pods;       // that the job controls
+  std::vector<std::string> services;  // the names of those it controls, of replicas
   // Objects the framework wants besides, and what there is of that name.
   struct Extra {
     Json wanted;
@@ -24,7 +25,7 @@ struct TrainingWorld {
   };
   std::vector<Extra> extras;
   std::set<std::string> lost_nodes;      // gone or not ready
-  size_t most_creates = 250;             // 0 while creating waits after an error
+  size_t most_creates = SIZE_MAX;        // 0 while creating waits after an error
   std::optional<Duration> create_again;  // then creating is tried again
   TrainingSettings settings;
   Time now;

@@ -106,6 +106,9 @@ bool says_namespace(const TrainingJob& job) {
 // With elastic workers the first that is done is the end of all.
 bool succeeds_early(const TrainingJob& job, const std::vector<ReplicaPod>& pods) {
   if (job.group("Master") != nullptr || elastic_of(job) == nullptr) return false;
+  if (const auto done = job.completed.find("Worker");
+      done != job.completed.end() && !done->second.empty())
+    return true;
   return std::ranges::any_of(pods, [&](const ReplicaPod& pod) {
     return pod.label == "worker" && decisive_phase(job, pod) == PodPhase::Succeeded;
   });

@@ -157,9 +157,8 @@ Json replica_service(const TrainingJob& job, const ReplicaGroup& group, int inde
   const JsonObject labels = replica_labels(job, group, index);
   JsonArray ports;
   std::set<std::string_view> names;
-  const Json* main = group.pod_template == nullptr
-                         ? nullptr
-                         : main_container(*job.kind, *group.pod_template);
+  const Json* main =
+      group.pod_template == nullptr ? nullptr : main_container(*job.kind, *group.pod_template);
   if (main != nullptr) {
     for (const Json& port : list_at(*main, {"ports"}))
       if (names.insert(text_at(port, {"name"})).second)
@@ -168,15 +167,15 @@ Json replica_service(const TrainingJob& job, const ReplicaGroup& group, int inde
   }
   if (!job.kind->port_name.empty() && names.insert(job.kind->port_name).second)
     ports.push_back(JsonObject{{"name", job.kind->port_name}, {"port", job.kind->port}});
-  return JsonObject{{"apiVersion", "v1"},
-                    {"kind", "Service"},
-                    {"metadata", JsonObject{{"name", replica_name(job, group, index)},
-                                            {"namespace", job.ns},
-                                            {"labels", labels},
-                                            {"ownerReferences", JsonArray{training_owner(job)}}}},
-                    {"spec", JsonObject{{"clusterIP", "None"},
-                                        {"selector", labels},
-                                        {"ports", std::move(ports)}}}};
+  return JsonObject{
+      {"apiVersion", "v1"},
+      {"kind", "Service"},
+      {"metadata", JsonObject{{"name", replica_name(job, group, index)},
+                              {"namespace", job.ns},
+                              {"labels", labels},
+                              {"ownerReferences", JsonArray{training_owner(job)}}}},
+      {"spec",
+       JsonObject{{"clusterIP", "None"}, {"selector", labels}, {"ports", std::move(ports)}}}};
 }
 
 ClientWrite create_object(const TrainingJob& job, Json object) {
@@ -208,9 +207,9 @@ ClientWrite stop_replica(const TrainingJob& job, const ReplicaPod& pod) {
 
 ClientWrite set_gang_size(const TrainingJob& job, const ReplicaPod& pod, int size) {
   return {ClientWrite::Verb::MergePatch, kPodResource, job.ns, pod.name,
-          JsonObject{{"metadata", JsonObject{{"uid", pod.uid},
-                                             {"annotations", JsonObject{{kGangSize,
-                                                                         std::to_string(size)}}}}}}};
+          JsonObject{{"metadata",
+                      JsonObject{{"uid", pod.uid},
+                                 {"annotations", JsonObject{{kGangSize, std::to_string(size)}}}}}}};
 }
 
 ClientWrite delete_service(const TrainingJob& job, std::string_view name) {

@@ -13,7 +13,7 @@ struct TrainingSettings {
   std::string init_image;
   int init_tries = 100;
   Duration lost_after = std::chrono::seconds(60);  // R8, after the grace period
-  size_t most_creates = 250;                       // objects a pass, so that the loop stays free
+  size_t most_creates = 50;                        // replicas a pass, so that the loop stays free
 };
 
 // Pods of one type, made from one template: what they share is put together once.

@@ -64,7 +64,7 @@ std::string failure_text(const ReplicaPod& pod, const Json& tree) {
   const std::string_view reason = text_at(*first, {"state", "terminated", "reason"});
   return fmt::format("pod {} container {} exit {} ({}){}", pod.name, text_at(*first, {"name"}),
                      int_at(*first, {"state", "terminated", "exitCode"}),
-                     !why.empty()      ? why
+                     !why.empty()     ? why
                      : reason.empty() ? "Error"
                                       : reason,
                      place);
@@ -99,8 +99,8 @@ void read_troubles(ReplicaPod& pod, const Json& tree) {
   }
   const Json* newest = nullptr;
   for (const Json& condition : list_at(tree, {"status", "conditions"})) {
-    if (newest == nullptr || time_at(condition, {"lastTransitionTime"}) >
-                                 time_at(*newest, {"lastTransitionTime"}))
+    if (newest == nullptr ||
+        time_at(condition, {"lastTransitionTime"}) > time_at(*newest, {"lastTransitionTime"}))
       newest = &condition;
   }
   if (newest == nullptr || text_at(*newest, {"status"}) == "True") return;

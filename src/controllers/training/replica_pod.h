@@ -14,14 +14,14 @@ namespace yard {
 struct ReplicaPod {
   std::string name, uid, node;
   Revision revision = 0;
-  std::string label;  // of its type: worker
+  std::string label;      // of its type: worker
   std::string gang_size;  // as its annotation has it
   std::optional<int> index;
   int generation = 0;
   PodPhase phase = PodPhase::Pending;
   bool being_deleted = false;
-  Time deletion_due{};      // when its grace is over
-  bool is_started = false;  // a node has taken it up
+  Time deletion_due{};        // when its grace is over
+  bool is_started = false;    // a node has taken it up
   bool is_disrupted = false;  // evicted, preempted or its node lost: no failure of its own (R2)
   std::optional<int64_t> deadline_seconds;
   int64_t restarts = 0;  // of its containers, in place

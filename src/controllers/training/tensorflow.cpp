@@ -71,8 +71,7 @@ int known_replicas(const TrainingJob& job) {
 JsonArray environment(const TrainingJob& job, const std::string& shared, const ReplicaGroup& group,
                       int index) {
   if (known_replicas(job) == 1) return {};  // a job of one process needs no cluster
-  if (is_dynamic(job))
-    return {variable("TF_CONFIG", dynamic_config(job, shared, group, index))};
+  if (is_dynamic(job)) return {variable("TF_CONFIG", dynamic_config(job, shared, group, index))};
   return {variable(
       "TF_CONFIG",
       fmt::format(R"({{"cluster":{},"task":{{"type":"{}","index":{}}},"environment":"cloud"}})",
@@ -95,6 +94,9 @@ bool says_namespace(const TrainingJob&) {
 // Without a chief worker 0 is one, unless all workers are asked for.
 bool succeeds_early(const TrainingJob& job, const std::vector<ReplicaPod>& pods) {
   if (has_chief(job) || text_at(*job.tree, {"spec", "successPolicy"}) == "AllWorkers") return false;
+  if (const auto done = job.completed.find("Worker");
+      done != job.completed.end() && done->second.contains(0))
+    return true;
   return std::ranges::any_of(pods, [&](const ReplicaPod& pod) {
     return pod.label == "worker" && pod.index == 0 &&
            decisive_phase(job, pod) == PodPhase::Succeeded && pod.exit_code.value_or(0) == 0;

@@ -28,10 +28,10 @@ JsonArray environment(const Json& container) {
   JsonArray out;
   for (const Json& variable : list_at(container, {"env"})) {
     const Json* from = find(variable, "valueFrom");
-    out.emplace_back(from == nullptr ? fmt::format("{}={}", text_at(variable, {"name"}),
-                                                   text_at(variable, {"value"}))
-                                     : fmt::format("{} from {}", text_at(variable, {"name"}),
-                                                   to_text(*from)));
+    out.emplace_back(
+        from == nullptr
+            ? fmt::format("{}={}", text_at(variable, {"name"}), text_at(variable, {"value"}))
+            : fmt::format("{} from {}", text_at(variable, {"name"}), to_text(*from)));
   }
   return out;
 }
@@ -62,8 +62,10 @@ Json first_look(const Json& given) {
     out["refused"] = std::move(lines);
     return out;
   }
-  if (const auto warnings = row->warnings(job); !warnings.empty()) out["warnings"] = texts(warnings);
+  if (const auto warnings = row->warnings(job); !warnings.empty())
+    out["warnings"] = texts(warnings);
   if (row->to_stored) row->to_stored(job);
+  set_missing(section(job, "metadata"), "namespace", "default");
   const TrainingWorld world = training_world(std::move(job));
   JsonObject pods;
   JsonArray services;

@@ -219,7 +219,8 @@ void TrainingController::heard(const ObjectKey& key, const ClientWrite& asked,
   const Error& why = answer.error();
   if (!creates) {
     if (why.reason != Reason::NotFound)
-      tell(key, {EventNote::Type::Warning, "FailedDelete" + what, "Error deleting: " + why.message});
+      tell(key,
+           {EventNote::Type::Warning, "FailedDelete" + what, "Error deleting: " + why.message});
     return;
   }
   if (why.message.find("because it is being terminated") == std::string::npos)
@@ -239,8 +240,10 @@ void TrainingController::tell(const ObjectKey& key, const EventNote& note) {
   const TrainingKind* kind = training_kind(key.resource.kind, "v1");
   if (job == nullptr || kind == nullptr) return;
   Counts& counts = counts_[{key.ns, kind->framework}];
-  const std::string_view suffix = std::string_view(note.reason).substr(
-      std::min(note.reason.size(), note.reason.starts_with(kind->kind) ? kind->kind.size() : 0));
+  const std::string_view suffix =
+      std::string_view(note.reason)
+          .substr(std::min(note.reason.size(),
+                           note.reason.starts_with(kind->kind) ? kind->kind.size() : 0));
   counts.successful += suffix == "Succeeded";
   counts.failed += suffix == "Failed";
   counts.restarted += suffix == "Restarting";
@@ -251,8 +254,7 @@ void TrainingController::tell(const ObjectKey& key, const EventNote& note) {
 EventRecorder& TrainingController::recorder_of(std::string_view component) {
   const auto known = recorders_.find(component);
   if (known != recorders_.end()) return known->second;
-  return recorders_
-      .try_emplace(std::string(component), loop_, client_, std::string(component))
+  return recorders_.try_emplace(std::string(component), loop_, client_, std::string(component))
       .first->second;
 }
 

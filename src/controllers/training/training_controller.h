@@ -53,8 +53,8 @@ class TrainingController {
   Client& client_;
   const TrainingSettings settings_;
   std::map<ObjectKey, Memory> memory_;
-  std::map<std::string, EventRecorder, std::less<>> recorders_;           // by component
-  std::map<std::pair<std::string, std::string_view>, Counts> counts_;     // namespace, framework
+  std::map<std::string, EventRecorder, std::less<>> recorders_;        // by component
+  std::map<std::pair<std::string, std::string_view>, Counts> counts_;  // namespace, framework
   Controller jobs_;
   std::vector<Client::Subscription> subscriptions_;
 };

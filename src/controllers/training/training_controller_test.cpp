@@ -21,15 +21,17 @@ TEST(TrainingController, FromCreatedToSucceeded) {
   ASSERT_EQ(yard.create_training(job).status, 201);
   EXPECT_EQ(yard.pods_text(), "j-master-0 Pending, j-worker-0 Pending, j-worker-1 Pending");
   EXPECT_EQ(yard.states("PyTorchJob"), "Created");
-  EXPECT_EQ(to_text(*find(yard.training_job_named("PyTorchJob"), "spec")), to_text(*find(changed(job, "spec: {runPolicy: {suspend: false}}"), "spec")))
+  EXPECT_EQ(to_text(*find(yard.training_job_named("PyTorchJob"), "spec")),
+            to_text(*find(changed(job, "spec: {runPolicy: {suspend: false}}"), "spec")))
       << "defaults are not written back";
   EXPECT_EQ(yard.client->list(kServiceResource, "default").size(), 3u);
   yard.start_all();
   EXPECT_EQ(yard.states("PyTorchJob"), "Created Running");
   yard.end("j-master-0", 0);
   EXPECT_EQ(yard.states("PyTorchJob"), "Created Running=False Succeeded");
-  EXPECT_EQ(yard.events("PyTorchJobSucceeded"),
-            std::vector<std::string>{"PyTorchJobSucceeded: PyTorchJob j is successfully completed."});
+  EXPECT_EQ(
+      yard.events("PyTorchJobSucceeded"),
+      std::vector<std::string>{"PyTorchJobSucceeded: PyTorchJob j is successfully completed."});
   yard.settle(29s);
   EXPECT_EQ(yard.pods_text(), "j-master-0 Succeeded, j-worker-0 Running, j-worker-1 Running");
   yard.settle(2s);
@@ -56,7 +58,8 @@ TEST(TrainingController, ARestartCountsOnceWhateverCrashes) {
   yard.reap();
   EXPECT_EQ(yard.pods_text(), "j-master-0 Running, j-worker-0 Pending, j-worker-1 Running");
   EXPECT_EQ(int_at(yard.training_job_named("PyTorchJob"), {"status", "restarts"}), 1);
-  EXPECT_EQ(find_path(yard.training_job_named("PyTorchJob"), {"status", "restartingPods"}), nullptr);
+  EXPECT_EQ(find_path(yard.training_job_named("PyTorchJob"), {"status", "restartingPods"}),
+            nullptr);
   EXPECT_EQ(yard.states("PyTorchJob"), "Created Running");
   EXPECT_EQ(yard.events("PyTorchJobRestarting").size(), 1u);
 }
@@ -75,15 +78,18 @@ TEST(TrainingController, AfterARestartOfOursNothingIsToldAgain) {
 
 TEST(TrainingController, BackOffEndsInFailedWithTheReason) {
   TrainingYard yard;
-  ASSERT_EQ(yard.create_training(yard.tree_of(
-                "JAXJob", "j",
-                training_spec("JAXJob", {{"Worker", 2, "ExitCode"}},
-                              "{backoffLimit: 2, cleanPodPolicy: None}")))
-                .status,
-            201);
+  ASSERT_EQ(
+      yard.create_training(yard.tree_of("JAXJob", "j",
+                                        training_spec("JAXJob", {{"Worker", 2, "ExitCode"}},
+                                                      "{backoffLimit: 2, cleanPodPolicy: None}")))
+          .status,
+      201);
   for (int tries = 0; tries < 3; ++tries) {
     ASSERT_TRUE(yard.api.loop.run_until(
-        [&] { return text_at(yard.pod("j-worker-1"), {"status", "phase"}) == "Pending"; }, 1min));
+        [&] {
+          return text_at(yard.pod("j-worker-1"), {"status", "phase"}) == "Pending";
+        },
+        1min));
     yard.start_all();
     yard.end("j-worker-1", 139);
     yard.reap();
@@ -92,9 +98,10 @@ TEST(TrainingController, BackOffEndsInFailedWithTheReason) {
   EXPECT_EQ(yard.states("JAXJob"), "Created Running=False Failed");
   EXPECT_EQ(int_at(job, {"status", "restarts"}), 2);
   const JsonArray& conditions = list_at(job, {"status", "conditions"});
-  EXPECT_EQ(text_at(conditions.at(2), {"message"}),
-            "Job j has failed because it has reached the specified backoff limit; first failure: pod "
-            "j-worker-1 container jax exit 139 (Error) on node n1");
+  EXPECT_EQ(
+      text_at(conditions.at(2), {"message"}),
+      "Job j has failed because it has reached the specified backoff limit; first failure: pod "
+      "j-worker-1 container jax exit 139 (Error) on node n1");
   yard.strike_deadlines();
   EXPECT_EQ(yard.pods_text(), "j-worker-0 Failed, j-worker-1 Failed") << "their logs can be read";
 }
@@ -116,10 +123,9 @@ TEST(TrainingController, TheDeadlineStrikesAlsoOverARestart) {
 
 TEST(TrainingController, AJobExpires) {
   TrainingYard yard;
-  ASSERT_EQ(yard.create_training(
-                    yard.tree_of("TFJob", "j",
-                                 training_spec("TFJob", {{"Worker", 1, "ExitCode"}},
-                                               "{ttlSecondsAfterFinished: 10}")))
+  ASSERT_EQ(yard.create_training(yard.tree_of("TFJob", "j",
+                                              training_spec("TFJob", {{"Worker", 1, "ExitCode"}},
+                                                            "{ttlSecondsAfterFinished: 10}")))
                 .status,
             201);
   yard.start_all();
@@ -150,17 +156,18 @@ TEST(TrainingController, DeletedPodsComeAgainWhateverThePolicy) {
 
 TEST(TrainingController, SuspendedByKueueAndStartedByIt) {
   TrainingYard yard;
-  ASSERT_EQ(yard.create_training(
-                    yard.tree_of("PyTorchJob", "j", pytorch("OnFailure", "{suspend: true}")))
-                .status,
-            201);
+  ASSERT_EQ(
+      yard.create_training(yard.tree_of("PyTorchJob", "j", pytorch("OnFailure", "{suspend: true}")))
+          .status,
+      201);
   EXPECT_EQ(yard.states("PyTorchJob"), "Created Suspended");
   EXPECT_EQ(yard.pods_text(), "");
-  EXPECT_EQ(yard.change_training("PyTorchJob", "j",
-                                 "spec: {runPolicy: {suspend: false}, pytorchReplicaSpecs: {Worker: "
-                                 "{template: {spec: {nodeSelector: {a: b}}}}}}")
-                .status,
-            200);
+  EXPECT_EQ(
+      yard.change_training("PyTorchJob", "j",
+                           "spec: {runPolicy: {suspend: false}, pytorchReplicaSpecs: {Worker: "
+                           "{template: {spec: {nodeSelector: {a: b}}}}}}")
+          .status,
+      200);
   yard.start_all();
   EXPECT_EQ(yard.states("PyTorchJob"), "Created Suspended=False Running");
   EXPECT_EQ(text_at(yard.pod("j-worker-0"), {"spec", "nodeSelector", "a"}), "b");
@@ -188,24 +195,27 @@ TEST(TrainingController, ScalesByItsSubresource) {
 
 TEST(TrainingController, SomebodyElsesPodIsInTheWay) {
   TrainingYard yard;
-  ASSERT_EQ(yard.api
-                .call("POST", "/api/v1/namespaces/default/pods",
-                      R"({"metadata":{"name":"j-worker-0"},"spec":{"containers":[{"name":"a","image":"i"}]}})")
-                .status,
-            201);
+  ASSERT_EQ(
+      yard.api
+          .call(
+              "POST", "/api/v1/namespaces/default/pods",
+              R"({"metadata":{"name":"j-worker-0"},"spec":{"containers":[{"name":"a","image":"i"}]}})")
+          .status,
+      201);
   ASSERT_EQ(yard.create_training(yard.tree_of("PyTorchJob", "j", pytorch())).status, 201);
   yard.settle(1s);
   EXPECT_EQ(yard.states("PyTorchJob"), "Created") << "the status does not wait for it";
   EXPECT_FALSE(yard.events("FailedCreatePod").empty());
-  yard.api.call("DELETE", "/api/v1/namespaces/default/pods/j-worker-0", R"({"gracePeriodSeconds":0})");
+  yard.api.call("DELETE", "/api/v1/namespaces/default/pods/j-worker-0",
+                R"({"gracePeriodSeconds":0})");
   yard.settle(2min);
   EXPECT_EQ(yard.pods_text(), "j-master-0 Pending, j-worker-0 Pending, j-worker-1 Pending");
 }
 
 TEST(TrainingController, AThousandReplicasOverTheApi) {
   TrainingYard yard;
-  ASSERT_EQ(yard.create_training(
-                    yard.tree_of("JAXJob", "j", training_spec("JAXJob", {{"Worker", 1000, "Never"}})))
+  ASSERT_EQ(yard.create_training(yard.tree_of("JAXJob", "j",
+                                              training_spec("JAXJob", {{"Worker", 1000, "Never"}})))
                 .status,
             201);
   ASSERT_TRUE(yard.api.loop.run_until([&] { return yard.active().size() == 1000; }, 10s));
@@ -222,7 +232,8 @@ TEST(TrainingController, TFJobsOf2019AreV1) {
   yard.settle();
   EXPECT_EQ(text_at(made.json, {"apiVersion"}), "kubeflow.org/v1beta1");
   EXPECT_EQ(text_at(yard.training_job_named("TFJob"), {"apiVersion"}), "kubeflow.org/v1");
-  EXPECT_EQ(text_at(yard.api.call("GET", path + "/j").json, {"apiVersion"}), "kubeflow.org/v1beta1");
+  EXPECT_EQ(text_at(yard.api.call("GET", path + "/j").json, {"apiVersion"}),
+            "kubeflow.org/v1beta1");
   yard.start_all();
   yard.end("j-master-0", 0);
   yard.reap();
@@ -232,8 +243,9 @@ TEST(TrainingController, TFJobsOf2019AreV1) {
 
 TEST(TrainingController, BothMpiJobsLieInOneStorage) {
   TrainingYard yard;
-  Json job = yard.tree_of("MPIJob", "j", training_spec("MPIJob", {{"Launcher", 1, "OnFailure"},
-                                                                  {"Worker", 2, "Never"}}));
+  Json job =
+      yard.tree_of("MPIJob", "j",
+                   training_spec("MPIJob", {{"Launcher", 1, "OnFailure"}, {"Worker", 2, "Never"}}));
   job.get_object()["apiVersion"] = "kubeflow.org/v2beta1";
   const std::string path = "/apis/kubeflow.org/v2beta1/namespaces/default/mpijobs";
   const Answer made = yard.api.call("POST", path, to_text(job));

@@ -12,7 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kBackoffText = "has failed because it has reached the specified backoff limit";
+constexpr std::string_view kBackoffText =
+    "has failed because it has reached the specified backoff limit";
 constexpr std::string_view kDeadlineText =
     "has failed because it was active longer than specified deadline";
 

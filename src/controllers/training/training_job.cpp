@@ -23,8 +23,7 @@ std::string_view default_restart(const TrainingKind& kind, std::string_view type
 }
 
 int port_of(const TrainingKind& kind, const Json* pod_template) {
-  const Json* container =
-      pod_template == nullptr ? nullptr : main_container(kind, *pod_template);
+  const Json* container = pod_template == nullptr ? nullptr : main_container(kind, *pod_template);
   if (container == nullptr) return kind.port;
   for (const Json& port : list_at(*container, {"ports"}))
     if (text_at(port, {"name"}) == kind.port_name && !kind.port_name.empty())
@@ -90,8 +89,7 @@ void read_run_policy(TrainingJob& job) {
   job.backoff_limit = policy_number(tree, "backoffLimit");
   job.suspend = bool_at(tree, {"spec", "runPolicy", "suspend"});
   const Json* manager = find_path(tree, {"spec", "runPolicy", "managedBy"});
-  job.is_ours =
-      manager == nullptr || manager->is_null() || text_of(*manager) == job.kind->manager;
+  job.is_ours = manager == nullptr || manager->is_null() || text_of(*manager) == job.kind->manager;
   job.gang_restart = is_on(tree, kGangRestart);
   job.main_decides = is_on(tree, kMainDecides);
 }
@@ -106,8 +104,8 @@ void read_status(TrainingJob& job) {
   for (const Json& uid : list_at(tree, {"status", "restartingPods"}))
     job.restarting.emplace_back(text_of(uid));
   for (const ReplicaGroup& group : job.groups)
-    job.completed[group.type] = IndexSet::parse(
-        text_at(tree, {"status", "completedIndexes", group.type}), group.replicas);
+    job.completed[group.type] =
+        IndexSet::parse(text_at(tree, {"status", "completedIndexes", group.type}), group.replicas);
 }
 
 }  // namespace

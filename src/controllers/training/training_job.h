@@ -77,7 +77,9 @@ struct TrainingJob {
   int total() const;                                       // replicas of all types
   bool is_true(std::string_view condition) const;
   bool is_finished() const { return is_true("Succeeded") || is_true("Failed"); }
-  Resource resource() const { return {std::string(kTrainingGroup) + "/v1", std::string(kind->kind)}; }
+  Resource resource() const {
+    return {std::string(kTrainingGroup) + "/v1", std::string(kind->kind)};
+  }
 };
 
 // Never fails: what a job lacks is defaulted, what makes no sense is left out.

@@ -9,7 +9,7 @@
 namespace yard {
 
 enum class PodFate {
-  Starting,   // not running yet
+  Starting,  // not running yet
   Running,
   Succeeded,
   Leaving,    // being deleted: another takes its place when it is gone
@@ -32,9 +32,9 @@ struct GroupStanding {
 };
 
 struct TrainingStanding {
-  std::vector<GroupStanding> groups;       // in the job's order
-  std::vector<const ReplicaPod*> strays;   // of types the job does not have (any more)
-  int64_t restarts_in_place = 0;           // as backoffLimit counts them
+  std::vector<GroupStanding> groups;      // in the job's order
+  std::vector<const ReplicaPod*> strays;  // of types the job does not have (any more)
+  int64_t restarts_in_place = 0;          // as backoffLimit counts them
   const GroupStanding* of(const ReplicaGroup* group) const;
 };
 // `job` and `pods` must outlive the answer.

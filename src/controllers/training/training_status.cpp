@@ -58,8 +58,7 @@ std::optional<ClientWrite> status_write(const TrainingJob& job, const TrainingSt
   set_or_erase(status, "restarts", next.restarts, next.restarts != 0);
   set_time(status, "restartAfter", next.restart_after);
   set_or_erase(status, "restartGeneration", next.generation, next.generation != 0);
-  set_or_erase(status, "restartingPods",
-               JsonArray(next.restarting.begin(), next.restarting.end()),
+  set_or_erase(status, "restartingPods", JsonArray(next.restarting.begin(), next.restarting.end()),
                !next.restarting.empty());
   JsonObject completed;
   for (const auto& [type, indexes] : next.completed)

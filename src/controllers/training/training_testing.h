@@ -70,7 +70,8 @@ inline Json pod_tree(const TrainingJob& job, std::string_view draft) {
     const size_t equals = word.find('=');
     const std::string value(equals == word.npos ? "" : word.substr(equals + 1));
     if (const auto code = parse_int64(word)) {
-      main["state"] = JsonObject{{"terminated", JsonObject{{"exitCode", *code}, {"reason", "Error"}}}};
+      main["state"] =
+          JsonObject{{"terminated", JsonObject{{"exitCode", *code}, {"reason", "Error"}}}};
     } else if (word == "deleting") {
       pod.at("metadata").get_object()["deletionTimestamp"] = rfc3339(kTestNow);
     } else if (word == "evicted") {

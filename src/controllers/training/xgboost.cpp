@@ -37,7 +37,6 @@ bool is_master(const TrainingJob&, const ReplicaGroup& group, int) {
 
 }  // namespace
 
-const Framework kXGBoost{
-    .shared = shared, .environment = environment, .is_master = is_master};
+const Framework kXGBoost{.shared = shared, .environment = environment, .is_master = is_master};
 
 }  // namespace yard
