@@ -29,6 +29,7 @@ PACKAGES = [
     ("policy_v1", "policy.v1", "api/policy/v1", "k8s.io.api.policy.v1"),
     ("rbac_v1", "rbac.v1", "api/rbac/v1", "k8s.io.api.rbac.v1"),
     ("autoscaling_v1", "autoscaling.v1", "api/autoscaling/v1", "k8s.io.api.autoscaling.v1"),
+    ("autoscaling_v2", "autoscaling.v2", "api/autoscaling/v2", "k8s.io.api.autoscaling.v2"),
     ("scheduling_v1", "scheduling.v1", "api/scheduling/v1", "k8s.io.api.scheduling.v1"),
     ("networking_v1", "networking.v1", "api/networking/v1", "k8s.io.api.networking.v1"),
     ("storage_v1", "storage.v1", "api/storage/v1", "k8s.io.api.storage.v1"),

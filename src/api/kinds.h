@@ -30,6 +30,32 @@ Kind lease_kind();
 Kind priority_class_kind();
 Kind storage_class_kind();
 Kind custom_resource_definition_kind();
+Kind role_kind();
+Kind cluster_role_kind();
+Kind role_binding_kind();
+Kind cluster_role_binding_kind();
+// stored and listed only (api/inert.h)
+Kind deployment_kind();
+Kind replica_set_kind();
+Kind stateful_set_kind();
+Kind daemon_set_kind();
+Kind controller_revision_kind();
+Kind pod_disruption_budget_kind();
+Kind network_policy_kind();
+Kind ingress_kind();
+Kind ingress_class_kind();
+Kind mutating_webhook_configuration_kind();
+Kind validating_webhook_configuration_kind();
+Kind validating_admission_policy_kind();
+Kind validating_admission_policy_binding_kind();
+Kind horizontal_pod_autoscaler_kind();
+// asked, not stored
+Kind token_review_kind();
+Kind self_subject_review_kind();
+Kind subject_access_review_kind();
+Kind self_subject_access_review_kind();
+Kind self_subject_rules_review_kind();
+Kind local_subject_access_review_kind();
 
 // Shared by the kinds: verbs of an ordinary kind, the status subresource.
 std::vector<std::string> all_verbs();

@@ -97,7 +97,8 @@ std::string_view special_range(std::string_view text) {
   if (std::optional<Ipv4> ip = ipv4_of(text)) {
     const Ipv4& b = *ip;
     if (b == Ipv4{}) return kUnspecified;
-    if (b[0] == 127) return kLoopback;
+    // Pods without a network of their own have addresses of 127.64.0.0/10 (node/agent.cpp).
+    if (b[0] == 127 && (b[1] & 0xc0) != 64) return kLoopback;
     if (b[0] == 169 && b[1] == 254) return kLinkLocal;
     if (b[0] == 224 && b[1] == 0 && b[2] == 0) return kMulticast;
     return "";

@@ -21,6 +21,7 @@ struct Committer::Flow {
   Compute compute;  // empty: inline on the loop
   Done done;
   ObjectPtr live;
+  std::string taken;  // the address the last attempt could not have
 
   Key key() const { return Key{job.context.stored->storage, job.context.ns, job.context.name}; }
   // Answers always come from a later turn of the loop, so that callers hold no half-made state.
@@ -28,7 +29,7 @@ struct Committer::Flow {
 };
 
 Committer::Committer(Loop& loop, Store& store, const ClusterFactsKeeper& facts, uint64_t seed)
-    : loop_(loop), store_(store), facts_(facts), seeds_(seed) {}
+    : loop_(loop), store_(store), facts_(facts), checks_(store), seeds_(seed) {}
 
 uint64_t Committer::next_seed() {
   const std::lock_guard lock(mutex_);
@@ -37,7 +38,7 @@ uint64_t Committer::next_seed() {
 
 void Committer::run_from_io(WriteJob job, Compute compute, Done done) {
   auto flow =
-      std::make_shared<Flow>(Flow{std::move(job), std::move(compute), std::move(done), nullptr});
+      std::make_shared<Flow>(Flow{std::move(job), std::move(compute), std::move(done), nullptr, {}});
   if (flow->job.creates) {
     plan(flow);
   } else {
@@ -46,7 +47,7 @@ void Committer::run_from_io(WriteJob job, Compute compute, Done done) {
 }
 
 void Committer::run_inline(WriteJob job, Done done) {
-  auto flow = std::make_shared<Flow>(Flow{std::move(job), {}, std::move(done), nullptr});
+  auto flow = std::make_shared<Flow>(Flow{std::move(job), {}, std::move(done), nullptr, {}});
   loop_.post([this, flow] { begin(flow); });
 }
 
@@ -97,17 +98,47 @@ void Committer::commit(const std::shared_ptr<Flow>& flow, Result<Change> planned
     if (auto accepts = check_namespace_accepts(context, key.name); !accepts)
       return flow->finish(std::move(accepts).error());
   }
+  if (!passes_checks(flow, key, change)) return;
   const bool deletes = change.type == Change::Type::Delete;
+  std::optional<Key> checked;  // a copy only where someone wants to hear of it
+  if (checks_.concerns(key)) checked = key;
   Write write{std::move(key), change.expected, deletes ? nullptr : change.object,
               is_relaxed(*context.stored, change)};
   auto kept = std::make_shared<Change>(std::move(change));
-  store_.write(std::move(write), [this, flow, kept](Result<Committed> committed) {
+  store_.write(std::move(write), [this, flow, kept, checked](Result<Committed> committed) {
+    if (checked) checks_.wrote(*checked);
     if (committed) return flow->finish(WriteAnswer{std::move(*kept), committed->object});
     if (kept->is_create() && kept->object != nullptr && flow->job.creates) {
       flow->job.context.name = kept->object->name();
     }
     lost_race(flow, committed.error());
   });
+  if (checked) checks_.wrote(*checked);
+}
+
+bool Committer::passes_checks(const std::shared_ptr<Flow>& flow, const Key& key,
+                              const Change& change) {
+  if (change.type != Change::Type::Store || !checks_.concerns(key)) return true;
+  if (auto taken = checks_.taken_address(key, *change.object)) {
+    // An address that was drawn is drawn again; one that was asked for comes back the same.
+    if (flow->taken == taken->address) {
+      flow->finish(std::move(taken->why));
+    } else if (++flow->job.attempts < kMostAttempts) {
+      flow->taken = std::move(taken->address);
+      begin(flow);
+    } else {
+      flow->finish(error(Reason::InternalError,
+                         "Internal error occurred: failed to allocate a serviceIP: range is full"));
+    }
+    return false;
+  }
+  const WriteContext& context = flow->job.context;
+  if (context.subresource == "status") return true;
+  if (auto allowed = checks_.check_quota(*context.kind, key, *change.object); !allowed) {
+    flow->finish(std::move(allowed).error());
+    return false;
+  }
+  return true;
 }
 
 void Committer::lost_race(const std::shared_ptr<Flow>& flow, const Error& why) {

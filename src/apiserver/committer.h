@@ -9,6 +9,7 @@
 
 #include "apiserver/change.h"
 #include "apiserver/cluster_facts.h"
+#include "apiserver/commit_checks.h"
 #include "base/loop.h"
 #include "store/store.h"
 
@@ -45,12 +46,15 @@ class Committer {
   void begin(const std::shared_ptr<Flow>& flow);
   void plan(const std::shared_ptr<Flow>& flow);
   void commit(const std::shared_ptr<Flow>& flow, Result<Change> change);
+  // False when the change may not be stored; the flow then goes on by itself.
+  bool passes_checks(const std::shared_ptr<Flow>& flow, const Key& key, const Change& change);
   void lost_race(const std::shared_ptr<Flow>& flow, const Error& why);
   uint64_t next_seed();
 
   Loop& loop_;
   Store& store_;
   const ClusterFactsKeeper& facts_;
+  CommitChecks checks_;
   std::mutex mutex_;
   Random seeds_;
 };

@@ -81,6 +81,13 @@ void ApiServer::Exchange::plain(int status, std::string text) {
   finish(std::move(response));
 }
 
+void ApiServer::Exchange::document(std::string content_type, std::string text) {
+  HttpResponse response;
+  response.headers = {{"Content-Type", std::move(content_type)}};
+  response.body.push_back(std::make_shared<const std::string>(std::move(text)));
+  finish(std::move(response));
+}
+
 std::shared_ptr<HttpStream> ApiServer::Exchange::stream(std::string content_type) {
   count(200);
   Headers headers{{"Content-Type", std::move(content_type)}};

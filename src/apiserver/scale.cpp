@@ -4,6 +4,7 @@
 
 #include "api/crd/json_path.h"
 #include "api/schema/decode.h"
+#include "api/tables/cells.h"
 #include "apiserver/status.h"
 #include "base/strings.h"
 #include "json/patch.h"
@@ -88,6 +89,9 @@ Result<Json> scale_of(const Kind& kind, const Json& object) {
     const Json* selector = value_at(object, kind.scale->label_selector);
     if (selector != nullptr && selector->is_string() && !selector->get_string().empty())
       status["selector"] = *selector;
+    // Built-in kinds have the selector itself there, not its text.
+    if (selector != nullptr && selector->is_object())
+      status["selector"] = label_selector_text(selector);
   }
   return Json(JsonObject{{"kind", "Scale"},
                          {"apiVersion", "autoscaling/v1"},

@@ -1,29 +1,13 @@
 #include "apiserver/server.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
+#include "apiserver/access/request_attributes.h"
 #include "apiserver/exchange.h"
 #include "base/strings.h"
 
 namespace yard {
 namespace {
-
-constexpr std::string_view kAdminGroup = "system:masters";
-
-// A client certificate names user and groups; the Unix socket's owner is the one who started the
-// server.
-std::optional<User> authenticate(const HttpRequest& request) {
-  if (request.peer.local_owner)
-    return User{"trainyard:owner", {std::string(kAdminGroup), "system:authenticated"}};
-  if (!request.header("Authorization").empty())
-    return std::nullopt;  // no token is issued yet, so none is valid
-  if (request.peer.common_name.empty()) return std::nullopt;
-  User user{request.peer.common_name, request.peer.organizations};
-  user.groups.emplace_back("system:authenticated");
-  return user;
-}
 
 std::string health_text(std::string_view path, const Query& query, bool ready) {
   const std::string name(path.substr(1));
@@ -38,15 +22,12 @@ std::string health_text(std::string_view path, const Query& query, bool ready) {
 
 }  // namespace
 
-bool User::is_admin() const {
-  return std::ranges::find(groups, kAdminGroup) != groups.end();
-}
-
 ApiServer::ApiServer(Loop& loop, Store& store, uint64_t seed, ApiServerOptions options)
     : loop_(loop),
       store_(store),
       options_(std::move(options)),
       facts_(store),
+      access_(store),
       committer_(loop, store, facts_, seed),
       waiter_(loop, store),
       hub_(loop, store, options_.watch),
@@ -94,19 +75,7 @@ void ApiServer::shut_down() {
 void ApiServer::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
   auto exchange = std::make_shared<Exchange>(*this, std::move(request), std::move(responder));
   if (answer_public(exchange)) return;
-  const auto user = authenticate(exchange->request);
-  if (!user) return exchange->fail(error(Reason::Unauthorized, "Unauthorized"));
-  exchange->user = *user;
-  if (metrics_->reads_in_flight > options_.most_reads ||
-      metrics_->writes_in_flight > options_.most_writes) {
-    HttpResponse busy;
-    busy.status = 429;
-    busy.headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"Retry-After", "1"}};
-    busy.body.push_back(
-        std::make_shared<const std::string>("Too many requests, please try again later.\n"));
-    return exchange->finish(std::move(busy));
-  }
-  route(exchange);
+  authenticate(exchange);
 }
 
 // The four paths that answer without credentials (design.md §8).
@@ -146,12 +115,6 @@ bool ApiServer::answer_public(const ExchangePtr& exchange) {
 void ApiServer::route(const ExchangePtr& exchange) {
   const HttpRequest& request = exchange->request;
   const std::string_view path = request.path();
-  if (!exchange->user.is_admin()) {
-    return exchange->fail(
-        error(Reason::Forbidden,
-              fmt::format("forbidden: User {} cannot {} path {}", quoted(exchange->user.name),
-                          lower(request.method), quoted(path))));
-  }
   if (const std::string_view timeout = exchange->query.get("timeout");
       !timeout.empty() && !parse_go_duration(timeout)) {
     return exchange->fail(error(
@@ -161,7 +124,21 @@ void ApiServer::route(const ExchangePtr& exchange) {
   }
   auto resource = parse_resource_path(path);
   if (!resource) return exchange->fail(resource.error());
+  if (!exchange->user.is_admin()) {
+    const AccessAttributes asked =
+        request_attributes(request, exchange->query, *resource ? &**resource : nullptr);
+    const AccessDecision decision = decide(*access_.rules(), exchange->user, asked);
+    if (!decision.allowed)
+      return exchange->fail(access_denied(exchange->user, asked, decision.reason));
+  }
   if (*resource) return resource_request(exchange, std::move(**resource));
+  answer_path(exchange);
+}
+
+// Paths that are no resource.
+void ApiServer::answer_path(const ExchangePtr& exchange) {
+  const HttpRequest& request = exchange->request;
+  const std::string_view path = request.path();
   if (path == "/metrics") return answer_metrics(exchange);
   if (request.method != "GET") {
     if (discovery()->answer(request)) return exchange->fail(method_not_allowed_error());
@@ -173,12 +150,18 @@ void ApiServer::route(const ExchangePtr& exchange) {
       if (!entry.group.empty()) paths.emplace_back("/apis/" + entry.group + "/" + entry.version);
     }
     for (const char* fixed :
-         {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
+         {"/.well-known/openid-configuration", "/healthz", "/livez", "/metrics", "/openapi/v2",
+          "/openapi/v3", "/openid/v1/jwks", "/readyz", "/version"})
       paths.emplace_back(fixed);
     Rendering rendering;
     rendering.pretty = true;
     return exchange->finish(tree_response(JsonObject{{"paths", std::move(paths)}}, rendering, 200));
   }
+  if (tokens_ != nullptr && path == "/.well-known/openid-configuration")
+    return exchange->document("application/json",
+                              tokens_->discovery_document(options_.server_address));
+  if (tokens_ != nullptr && path == "/openid/v1/jwks")
+    return exchange->document("application/jwk-set+json", tokens_->key_set());
   if (auto answer = discovery()->answer(request)) return exchange->finish(std::move(*answer));
   exchange->plain(404, "404 page not found\n");
 }

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 
+#include "apiserver/access/access_keeper.h"
+#include "apiserver/access/tokens.h"
 #include "apiserver/cluster_facts.h"
 #include "apiserver/committer.h"
 #include "apiserver/discovery.h"
@@ -29,13 +31,6 @@ struct ApiServerOptions {
   std::string build_date = "1970-01-01T00:00:00Z";
   int most_reads = 400, most_writes = 200;  // in flight; beyond: 429
   WatchLimits watch;
-};
-
-// Who asks.
-struct User {
-  std::string name;
-  std::vector<std::string> groups;
-  bool is_admin() const;
 };
 
 class ApiServer {
@@ -65,11 +60,17 @@ class ApiServer {
   }
   // Who answers for the pods of this machine; null: nobody. Before the first request.
   void set_pod_streams(PodStreams* streams) { pod_streams_ = streams; }
+  // Who makes and reads ServiceAccount tokens; null: there are none. Before the first request.
+  void set_tokens(std::shared_ptr<const Tokens> tokens) { tokens_ = std::move(tokens); }
 
  private:
   class Exchange;
   using ExchangePtr = std::shared_ptr<Exchange>;
+  void authenticate(const ExchangePtr& exchange);
+  void authenticate_token(const ExchangePtr& exchange, std::string token);
+  void admit(const ExchangePtr& exchange, User user);
   void route(const ExchangePtr& exchange);
+  void answer_path(const ExchangePtr& exchange);
   bool answer_public(const ExchangePtr& exchange);
   void answer_metrics(const ExchangePtr& exchange);
   void resource_request(const ExchangePtr& exchange, ResourcePath path);
@@ -78,6 +79,10 @@ class ApiServer {
   void read_many(const ExchangePtr& exchange, bool watch);
   void write(const ExchangePtr& exchange);
   void delete_many(const ExchangePtr& exchange);
+  void create_token(const ExchangePtr& exchange);
+  void review(const ExchangePtr& exchange);
+  void review_token(const ExchangePtr& exchange, Json review);
+  void answer_review(const ExchangePtr& exchange, const Json& review);
   void run_write(const ExchangePtr& exchange, WriteJob job, Rendering rendering);
   void answer_scale(const ExchangePtr& exchange, const Json& object, Rendering rendering,
                     int status);
@@ -88,6 +93,7 @@ class ApiServer {
   Store& store_;
   ApiServerOptions options_;
   ClusterFactsKeeper facts_;
+  AccessKeeper access_;
   Committer committer_;
   RevisionWaiter waiter_;
   WatchHub hub_;
@@ -96,6 +102,7 @@ class ApiServer {
   std::atomic<bool> ready_{false};
   PodStreams* pod_streams_ = nullptr;
   std::function<std::vector<std::string>(std::string_view)> create_warnings_;
+  std::shared_ptr<const Tokens> tokens_;
   std::vector<KindPtr> custom_kinds_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Discovery> discovery_;

@@ -40,6 +40,7 @@ class Deleter {
   }
 
   Result<void> delete_quietly(const Located& located) {
+    is_quiet_ = true;
     const std::string uid = TRY(send_delete(located));
     return wait_until_gone({located, uid});
   }
@@ -128,6 +129,7 @@ class Deleter {
 
   // A silent wait would look like a hang.
   void say_what_holds(const Going& going, const Json& object) {
+    if (is_quiet_) return;
     const Json* finalizers = find_path(object, {"metadata", "finalizers"});
     if (finalizers == nullptr || !finalizers->is_array() || finalizers->get_array().empty()) return;
     session_.terminal().err << fmt::format("waiting for {}, held by {} (--no-wait does not wait)\n",
@@ -166,6 +168,7 @@ class Deleter {
   Session& session_;
   const DeleteRequest& options_;
   int exit_code_ = kOk;
+  bool is_quiet_ = false;
 };
 
 }  // namespace

@@ -153,8 +153,9 @@ class Follower {
     const Standing before = root.out.standing;
     root.out.object = object;
     root.out.standing = standing_of(object);
+    // Between two pods of a job it waits for a moment.
     if (root.out.standing.state != before.state && !root.out.standing.is_finished() &&
-        !root.is_pod())
+        root.out.standing.state != Standing::State::Waiting && !root.is_pod())
       say(fmt::format("{} is {}", root.named.located.shown(), word_for(root.out.standing.state)));
     if (!root.out.standing.is_finished() || root.finished) return;
     root.finished = world_.now();
@@ -193,24 +194,33 @@ class Follower {
 
   void say_change(const Json& pod, const std::string& uid) {
     const std::string state = pod_state(pod);
-    std::string& known = states_[uid];
-    if (known == state) return;
-    known = state;
-    std::string line = fmt::format("pod {} {}", name_of(pod),
-                                   terminal_.colour ? styled(state, status_style(state)) : state);
+    const std::string detail = detail_of(pod);
+    states_[uid] = state;
+    if (std::exchange(said_[uid], state + detail) == state + detail) return;
+    // Every pod passes through these in a moment; where it stays, there is a reason.
+    const bool is_passing =
+        state == "Pending" || state == "ContainerCreating" || state == "PodInitializing";
+    if (is_passing && detail.empty()) return;
+    say(fmt::format("pod {} {}{}", name_of(pod),
+                    terminal_.colour ? styled(state, status_style(state)) : state, detail));
+  }
+
+  // Why it is in that state, as far as its status tells.
+  static std::string detail_of(const Json& pod) {
+    std::string out;
     for (const Json& condition : list_at(pod, {"status", "conditions"})) {
       if (text_at(condition, {"type"}) == "PodScheduled" &&
           text_at(condition, {"status"}) == "False")
-        line += fmt::format(": {}", text_at(condition, {"message"}));
+        out += fmt::format(": {}", text_at(condition, {"message"}));
     }
     for (const Json& status : list_at(pod, {"status", "containerStatuses"})) {
       const std::string_view message = text_at(status, {"state", "waiting", "message"});
       const Json* ended = find_path(status, {"state", "terminated"});
-      if (!message.empty()) line += fmt::format(": {}", message);
+      if (!message.empty()) out += fmt::format(": {}", message);
       if (ended != nullptr && int_at(*ended, {"exitCode"}) != 0)
-        line += fmt::format(" (exit code {})", int_at(*ended, {"exitCode"}));
+        out += fmt::format(" (exit code {})", int_at(*ended, {"exitCode"}));
     }
-    say(line);
+    return out;
   }
 
   void read_logs(const Json& pod, const std::string& uid, const FollowedRoot& root) {
@@ -335,7 +345,8 @@ class Follower {
   StreamQueuePtr queue_ = std::make_shared<StreamQueue>();
   FollowResult out_;
   std::vector<FollowedRoot> roots_;
-  std::map<std::string, std::string> states_;  // pod uid → the state last said
+  std::map<std::string, std::string> states_;  // pod uid → its state
+  std::map<std::string, std::string> said_;    // and what was said of it last
   std::set<std::string> unstarted_;            // pods without a log yet
   std::map<std::string, LogSource> sources_;
   std::map<std::string, int> colours_;  // rank → which

@@ -42,6 +42,7 @@ void add_restart(Program& program);
 void add_status(Program& program);
 void add_kubeconfig(Program& program);
 void add_version(Program& program);
+void add_user(Program& program);
 void add_info(Program& program);
 void add_get(Program& program);
 void add_describe(Program& program);

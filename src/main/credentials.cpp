@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "json/yaml.h"
 
 namespace yard {
 namespace {
@@ -57,6 +58,42 @@ Result<Credentials> prepare_credentials(const StateFolder& folder, const std::st
   }
   out.admin = *admin;
   return out;
+}
+
+Result<TokenKey> signing_key(const StateFolder& folder) {
+  constexpr std::string_view kFile = "service-accounts.key";
+  if (const auto kept = folder.read(kFile)) {
+    auto key = TokenKey::read(*kept);
+    if (!key)
+      return error(key.error().reason,
+                   fmt::format("{}: {}", folder.file(kFile), key.error().message));
+    return key;
+  }
+  const std::string pem = TRY(TokenKey::make_pem());
+  TRY(folder.write(kFile, pem));
+  return TokenKey::read(pem);
+}
+
+std::string user_kubeconfig_text(const std::string& ca_pem, const KeyPair& client,
+                                 const std::string& user, const std::string& server_url) {
+  const std::string context = user + "@trainyard";
+  return to_yaml(JsonObject{
+      {"apiVersion", "v1"},
+      {"kind", "Config"},
+      {"current-context", context},
+      {"clusters", JsonArray{JsonObject{{"name", "trainyard"},
+                                        {"cluster", JsonObject{{"server", server_url},
+                                                               {"certificate-authority-data",
+                                                                base64_encode(ca_pem)}}}}}},
+      {"users",
+       JsonArray{JsonObject{
+           {"name", context},
+           {"user", JsonObject{{"client-certificate-data", base64_encode(client.certificate_pem)},
+                               {"client-key-data", base64_encode(client.key_pem)}}}}}},
+      {"contexts", JsonArray{JsonObject{{"name", context},
+                                        {"context", JsonObject{{"cluster", "trainyard"},
+                                                               {"user", context},
+                                                               {"namespace", "default"}}}}}}});
 }
 
 std::string kubeconfig_text(const Credentials& credentials, const std::string& server_url) {

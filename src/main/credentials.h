@@ -8,6 +8,7 @@
 #include "main/state_folder.h"
 #include "net/certificates.h"
 #include "net/server.h"
+#include "net/token_key.h"
 
 namespace yard {
 
@@ -20,6 +21,13 @@ struct Credentials {
 Result<Credentials> prepare_credentials(const StateFolder& folder, const std::string& address,
                                         Time now);
 
+// The key that signs ServiceAccount tokens: made at the first start and kept, so that tokens stay
+// good over restarts.
+Result<TokenKey> signing_key(const StateFolder& folder);
+
+// A kubeconfig of its own for a user: cluster trainyard, context NAME@trainyard.
+std::string user_kubeconfig_text(const std::string& ca_pem, const KeyPair& client,
+                                 const std::string& user, const std::string& server_url);
 std::string kubeconfig_text(const Credentials& credentials, const std::string& server_url);
 
 }  // namespace yard

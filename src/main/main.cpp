@@ -48,6 +48,7 @@ int main_program(int count, char** arguments) {
   add_restart(program);
   add_status(program);
   add_kubeconfig(program);
+  add_user(program);
   add_info(program);
   add_serve(program);
   add_run(program);

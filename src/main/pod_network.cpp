@@ -35,8 +35,8 @@ PodNetworkWiring open_pod_network(Loop& loop, const std::string& state_folder, b
 
 void start_names(PodNetworkWiring& wiring, Client& client, Loop& loop,
                  std::function<void(std::string problem)> on_problem) {
-  NameSink& sink =
-      wiring.island ? static_cast<NameSink&>(*wiring.island) : static_cast<NameSink&>(*wiring.hosts);
+  NameSink& sink = wiring.island ? static_cast<NameSink&>(*wiring.island)
+                                 : static_cast<NameSink&>(*wiring.hosts);
   wiring.names = std::make_unique<NameFeed>(client, loop, wiring.network(), sink);
   wiring.names->start();
   if (wiring.island) {

@@ -11,11 +11,15 @@
 
 #include "apiserver/custom_resources.h"
 #include "apiserver/direct_client.h"
+#include "apiserver/direct_tokens.h"
 #include "apiserver/server.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "controllers/access/role_aggregation.h"
+#include "controllers/access/token_secrets.h"
 #include "controllers/batch/cron_controller.h"
 #include "controllers/batch/job_controller.h"
+#include "controllers/batch/job_metrics.h"
 #include "controllers/batch/pod_gc.h"
 #include "controllers/batch/ttl.h"
 #include "controllers/lifecycle/bootstrap.h"
@@ -23,6 +27,9 @@
 #include "controllers/lifecycle/event_expiry.h"
 #include "controllers/lifecycle/garbage_collector.h"
 #include "controllers/lifecycle/namespaces.h"
+#include "controllers/network/endpoints_controller.h"
+#include "controllers/quota/quota_controller.h"
+#include "controllers/storage/storage_controller.h"
 #include "controllers/training/training_controller.h"
 #include "main/config.h"
 #include "main/credentials.h"
@@ -30,8 +37,8 @@
 #include "net/loop.h"
 #include "net/server.h"
 #include "node/agent.h"
-#include "node/log_archive.h"
 #include "node/images/resolve_image.h"
+#include "node/log_archive.h"
 #include "node/pod_logs.h"
 #include "node/real_pod_runtime.h"
 #include "node/shim_program.h"
@@ -92,8 +99,17 @@ std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Sta
 
 // Everything that acts on its own. They begin once the first objects are there.
 struct Controllers {
-  Controllers(Loop& loop, Client& client, const ClusterIdentity& identity)
+  Controllers(Loop& loop, Client& client, const ClusterIdentity& identity, const std::string& state,
+              const DirectTokens& tokens)
       : contents(client, identity),
+        role_aggregation(loop, client),
+        token_secrets(
+            loop, client,
+            [&tokens](const SecretTokenWanted& wanted) {
+              return tokens.secret_token(wanted.ns, wanted.account, wanted.account_uid,
+                                         wanted.secret);
+            },
+            identity.ca_pem),
         garbage_collector(loop, client),
         namespaces(loop, client),
         event_expiry(loop, client),
@@ -102,8 +118,14 @@ struct Controllers {
         cron_jobs(loop, client),
         ttl(loop, client),
         pod_gc(loop, client),
+        job_metrics(client),
+        endpoints(loop, client),
+        quotas(loop, client),
+        storage(loop, client, make_volume_folders(loop, state + "/volumes")),
         training(loop, client) {}
   NamespaceContents contents;
+  RoleAggregation role_aggregation;
+  TokenSecrets token_secrets;
   GarbageCollector garbage_collector;
   NamespaceTermination namespaces;
   EventExpiry event_expiry;
@@ -112,6 +134,10 @@ struct Controllers {
   CronController cron_jobs;
   JobTtl ttl;
   PodGc pod_gc;
+  JobMetrics job_metrics;
+  EndpointsController endpoints;
+  QuotaController quotas;
+  StorageController storage;
   TrainingController training;
 };
 
@@ -157,8 +183,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
   if (!port) return fail(options, port.error());
   const std::string state = std::filesystem::absolute(folder.path()).lexically_normal().string();
   const bool simulated = options.node.simulated > 0;  // then nothing runs
-  PodNetworkWiring network =
-      open_pod_network(*loop, state, config->shared_network || simulated);
+  PodNetworkWiring network = open_pod_network(*loop, state, config->shared_network || simulated);
   if (const int listener = network.island ? network.island->take_api_listener() : -1;
       listener >= 0) {
     if (auto inside = http->listen_tls_on(listener, tls); !inside)
@@ -179,6 +204,11 @@ int serve(StateFolder folder, const ServeOptions& given) {
     if (auto written = folder.write(name, content); !written) return fail(options, written.error());
   }
 
+  auto key = signing_key(folder);
+  if (!key) return fail(options, key.error());
+  const auto tokens = std::make_shared<const Tokens>(std::move(*key));
+  api.set_tokens(tokens);
+  DirectTokens token_source(*loop, store, tokens, seed ^ 0x70cea);
   DirectClient client(
       store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
@@ -205,8 +235,8 @@ int serve(StateFolder folder, const ServeOptions& given) {
   std::unique_ptr<Scheduler> scheduler;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
-  api.add_metrics(
-      [&] { return controllers == nullptr ? std::string() : controllers->training.metrics(); });
+  api.add_metrics([&] { return controllers ? controllers->job_metrics.text() : std::string(); });
+  api.add_metrics([&] { return controllers ? controllers->training.metrics() : std::string(); });
   loop->post([&] {
     create_initial_objects(client, identity, [&](Result<void> made) {
       if (!made) {
@@ -214,11 +244,11 @@ int serve(StateFolder folder, const ServeOptions& given) {
         loop->stop();
         return;
       }
-      controllers = std::make_unique<Controllers>(*loop, client, identity);
+      controllers = std::make_unique<Controllers>(*loop, client, identity, state, token_source);
       scheduler = std::make_unique<Scheduler>(client, *loop);
       PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
       agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node,
-                                      read_machine(state));
+                                      read_machine(state), simulated ? nullptr : &token_source);
       if (!simulated) {
         start_names(network, client, *loop, [&agent](std::string problem) {
           if (agent) agent->set_network_problem(std::move(problem));

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "node/images/local_images.h"
+#include "node/pod_volumes.h"
 #include "node/simulated/played_pods.h"
 
 namespace yard {
@@ -47,7 +48,7 @@ EventNote note_of(const PodEvent& event) {
 }  // namespace
 
 Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& network,
-             NodeOptions options, MachineFacts machine)
+             NodeOptions options, MachineFacts machine, TokenSource* tokens)
     : client_(client),
       loop_(loop),
       runtime_(runtime),
@@ -56,7 +57,8 @@ Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& networ
       machine_(std::move(machine)),
       events_(loop, client, "kubelet",
               options_.name.empty() ? lower(machine_.hostname) : options_.name),
-      prober_(loop, runtime) {
+      prober_(loop, runtime),
+      tokens_(tokens, loop, [this](const std::string& uid) { renew_tokens(uid); }) {
   if (options_.name.empty()) options_.name = lower(machine_.hostname);
 }
 
@@ -133,9 +135,13 @@ void Agent::take_up_pods() {
   for (const ObjectPtr& object : client_.list(kPod))
     on_pod({ObjectEvent::Type::Added, kPod, object, nullptr});
   for (const std::string& uid : runtime_.pods()) {
-    if (pods_.contains(uid)) continue;
-    // Its object is gone, or was made anew: what runs of it is ended.
     const PodRecord* record = runtime_.find(uid);
+    if (pods_.contains(uid)) {
+      const ObjectPtr object = client_.get(kPod, record->ns, record->name);
+      if (record->alive && object != nullptr && object->uid() == uid) tokens_.adopt(object->tree());
+      continue;
+    }
+    // Its object is gone, or was made anew: what runs of it is ended.
     pod_of(uid, record->ns, record->name).gone = true;
     sync_later(uid);
   }
@@ -273,8 +279,12 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
       out.env.allocatable = *allocatable;
   }
   out.env.find = [this, ns = pod.ns](std::string_view kind, std::string_view name) {
-    const ObjectPtr object = client_.get({"v1", std::string(kind)}, ns, name);
+    const bool is_volume = kind == "PersistentVolume";  // the only one without a namespace
+    const ObjectPtr object = client_.get({"v1", std::string(kind)}, is_volume ? "" : ns, name);
     return object == nullptr ? Json() : object->tree();
+  };
+  out.env.token = [this, uid = pod.uid](std::string_view audience, int64_t seconds) {
+    return tokens_.token(uid, audience, seconds);
   };
   out.network = network_.facts();
   out.memory_bytes = machine_.memory_bytes;
@@ -292,9 +302,38 @@ ImageResolution Agent::resolve(const Json& pod, const Json& container) const {
 }
 
 void Agent::start_pod(Pod& pod, const Json& tree) {
-  auto launch = options_.simulated > 0 ? played_launch(tree) : pod_launch(tree, launch_facts(pod));
-  if (!launch) return note_problem(pod, tree, "", "FailedMount", launch.error().message);
   pod.starting = true;
+  if (options_.simulated > 0 || !tokens_.has_tokens_for(tree)) return launch_pod(pod, tree);
+  tokens_.prepare(tree, [this, uid = pod.uid, tree](const Result<void>& ready) {
+    const auto found = pods_.find(uid);
+    if (found == pods_.end()) return;
+    if (ready) return launch_pod(found->second, tree);
+    found->second.starting = false;
+    note_problem(found->second, tree, "", "FailedMount",
+                 "MountVolume.SetUp failed: failed to fetch token: " + ready.error().message);
+  });
+}
+
+// The mounted files change; containers run on.
+void Agent::renew_tokens(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return;
+  const ObjectPtr object = client_.get(kPod, found->second.ns, found->second.name);
+  if (object == nullptr || object->uid() != uid) return;
+  auto volumes = token_volumes(object->tree(), launch_facts(found->second).env);
+  if (!volumes)
+    return log_warning("the tokens of pod {}/{} were not renewed: {}", found->second.ns,
+                       found->second.name, volumes.error().message);
+  for (LaunchVolume& volume : *volumes)
+    runtime_.replace_files(uid, std::move(volume));
+}
+
+void Agent::launch_pod(Pod& pod, const Json& tree) {
+  auto launch = options_.simulated > 0 ? played_launch(tree) : pod_launch(tree, launch_facts(pod));
+  if (!launch) {
+    pod.starting = false;
+    return note_problem(pod, tree, "", "FailedMount", launch.error().message);
+  }
   runtime_.start_pod(std::move(*launch), [this, uid = pod.uid,
                                           alive = alive_](const Result<void>& started) {
     if (!*alive) return;
@@ -305,7 +344,11 @@ void Agent::start_pod(Pod& pod, const Json& tree) {
       found->second.problems.erase("");
       found->second.failures.erase("");
     } else if (const ObjectPtr object = client_.get(kPod, found->second.ns, found->second.name)) {
-      note_problem(found->second, object->tree(), "", "FailedMount", started.error().message);
+      // What the network lacks comes as ServiceUnavailable (node/network/pod_network.h).
+      const bool network = started.error().reason == Reason::ServiceUnavailable;
+      note_problem(found->second, object->tree(), "",
+                   network ? "FailedCreatePodSandBox" : "FailedMount",
+                   (network ? "Failed to create pod sandbox: " : "") + started.error().message);
     }
     sync(uid);
   });
@@ -421,6 +464,7 @@ void Agent::end_gone_pod(Pod& pod) {
   if (record != nullptr && record->alive) return runtime_.stop(pod.uid);
   runtime_.remove(pod.uid);
   network_.release(pod.uid);
+  tokens_.forget(pod.uid);
   loop_.cancel(pod.timer);
   pods_.erase(pod.uid);
   if (shut_down_since_) look_at_shutdown();

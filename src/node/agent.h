@@ -16,13 +16,15 @@
 #include "node/pod_launch.h"
 #include "node/pod_runtime.h"
 #include "node/probe_runner.h"
+#include "node/pod_tokens.h"
 
 namespace yard {
 
 class Agent {
  public:
+  // `tokens` may be null: then the tokens that pods mount are empty.
   Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& network, NodeOptions options,
-        MachineFacts machine);
+        MachineFacts machine, TokenSource* tokens = nullptr);
   ~Agent();
 
   // Registers the node, takes up the pods of an earlier server, then follows the API.
@@ -65,6 +67,8 @@ class Agent {
   PodWorld observe(Pod& pod, Json tree);
   void act(Pod& pod, PodWorld& world, PodPlan plan);
   void start_pod(Pod& pod, const Json& tree);
+  void launch_pod(Pod& pod, const Json& tree);
+  void renew_tokens(const std::string& uid);
   void start_container(Pod& pod, const Json& tree, const PodPlan::Start& start);
   void note_problem(Pod& pod, const Json& tree, const std::string& container, std::string reason,
                     std::string message);
@@ -97,6 +101,7 @@ class Agent {
   ProbeRunner prober_;
   std::optional<Time> shut_down_since_;
   std::function<void()> shut_down_done_;
+  PodTokens tokens_;
   std::map<std::string, Pod, std::less<>> pods_;
   Client::Subscription subscription_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -15,15 +15,19 @@
 
 namespace yard {
 
-// Finds an object of the pod's namespace: ("ConfigMap", name) or ("Secret", name); null when there
-// is none.
+// Finds an object of the pod's namespace: ("ConfigMap", name), ("Secret", name),
+// ("PersistentVolumeClaim", name); or a PersistentVolume. Null when there is none.
 using ObjectLookup = std::function<Json(std::string_view kind, std::string_view name)>;
+
+// The text of a ServiceAccount token of the pod's, as prepared before it starts.
+using TokenLookup = std::function<std::string(std::string_view audience, int64_t seconds)>;
 
 // What the environment can refer to besides the pod itself.
 struct PodFactsForEnv {
   std::string pod_ip, host_ip;
   Json allocatable;  // of the node: limits that are unset
   ObjectLookup find;
+  TokenLookup token;  // empty: no tokens, their files are empty
 };
 
 using Environment = std::vector<std::pair<std::string, std::string>>;  // in order; a name once

@@ -93,8 +93,20 @@ Result<std::string> sub_path_of(const Json& mount, const Environment& environmen
   return path;
 }
 
-std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& container,
-                                        const Environment& environment) {
+// Volumes made of objects are never written by a container (as upstream): what is renewed there
+// must be ours alone. A claim may be read-only for the whole pod, whatever its containers say.
+bool is_read_only_volume(const Json& pod, std::string_view name) {
+  for (const Json& volume : list_at(pod, {"spec", "volumes"})) {
+    if (text_at(volume, {"name"}) != name) continue;
+    return find(volume, "configMap") != nullptr || find(volume, "secret") != nullptr ||
+           find(volume, "downwardAPI") != nullptr || find(volume, "projected") != nullptr ||
+           bool_at(volume, {"persistentVolumeClaim", "readOnly"});
+  }
+  return false;
+}
+
+std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& pod,
+                                        const Json& container, const Environment& environment) {
   for (const Json& mount : list_at(container, {"volumeMounts"})) {
     auto sub_path = sub_path_of(mount, environment);
     if (!sub_path) return LaunchRefusal{"CreateContainerConfigError", sub_path.error().message};
@@ -102,8 +114,9 @@ std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& con
     while (target.size() > 1 && target.ends_with('/'))
       target.pop_back();
     if (!target.starts_with('/')) target.insert(0, "/");
-    launch.mounts.push_back({std::string(text_at(mount, {"name"})), std::move(target),
-                             std::move(*sub_path), bool_at(mount, {"readOnly"})});
+    launch.mounts.push_back(
+        {std::string(text_at(mount, {"name"})), std::move(target), std::move(*sub_path),
+         bool_at(mount, {"readOnly"}) || is_read_only_volume(pod, text_at(mount, {"name"}))});
   }
   return std::nullopt;
 }
@@ -221,7 +234,7 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
     return out;
   }
   if ((out.refusal = set_command(launch, container, *environment, facts.image))) return out;
-  if ((out.refusal = add_mounts(launch, container, *environment))) return out;
+  if ((out.refusal = add_mounts(launch, pod, container, *environment))) return out;
   for (const auto& [name, value] : *environment)
     launch.env.push_back(name + "=" + value);
   launch.working_folder = text_at(container, {"workingDir"});

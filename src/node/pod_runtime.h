@@ -158,6 +158,8 @@ class PodRuntime {
                     std::function<void(Result<int>)> done) = 0;
   // Walks the pod's folders, so ask seldom.
   virtual void measure(std::string_view uid, std::function<void(PodUsage)> done) = 0;
+  // New content of a volume of files, seen by programs in one step.
+  virtual void replace_files(std::string_view uid, LaunchVolume volume) = 0;
   virtual void stop(std::string_view uid) = 0;  // kills what runs; then the shim ends
   virtual void remove(
       std::string_view uid) = 0;  // forgets a pod whose shim has ended; its logs stay

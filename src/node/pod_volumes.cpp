@@ -5,9 +5,12 @@
 #include "api/meta/quantity.h"
 #include "api/tree.h"
 #include "base/strings.h"
+#include "node/pod_tokens.h"
 
 namespace yard {
 namespace {
+
+constexpr int64_t kTokenSeconds = 3600;  // where a projection says nothing
 
 int mode_of(const Json& source, const Json& item, int otherwise) {
   const int64_t all = int_at(source, {"defaultMode"}, otherwise);
@@ -79,9 +82,14 @@ Result<void> add_projected_files(LaunchVolume& volume, const Json& pod, const Js
       TRY(add_object_files(volume, "Secret", text_at(*secret, {"name"}), *secret, mode, facts));
     if (const Json* downward = find(each, "downwardAPI"))
       TRY(add_downward_files(volume, pod, *downward, mode, facts));
-    // No tokens are issued yet: the file is there, and empty.
-    if (const Json* token = find(each, "serviceAccountToken"))
-      volume.files.push_back({std::string(text_at(*token, {"path"})), "", mode});
+    if (const Json* token = find(each, "serviceAccountToken")) {
+      volume.files.push_back(
+          {std::string(text_at(*token, {"path"})),
+           facts.token ? facts.token(text_at(*token, {"audience"}),
+                                     int_at(*token, {"expirationSeconds"}, kTokenSeconds))
+                       : std::string(),
+           mode});
+    }
   }
   return {};
 }
@@ -89,6 +97,37 @@ Result<void> add_projected_files(LaunchVolume& volume, const Json& pod, const Js
 uint64_t memory_bytes(const Json& source) {
   const auto limit = Quantity::parse(text_at(source, {"sizeLimit"}));
   return limit && limit->value() > 0 ? static_cast<uint64_t>(limit->value()) : 0;
+}
+
+// A claim leads to its volume, and that to a folder of this machine.
+Result<void> resolve_claim(LaunchVolume& volume, std::string_view claim_name,
+                           const PodFactsForEnv& facts) {
+  const Json claim = facts.find("PersistentVolumeClaim", claim_name);
+  if (claim.is_null())
+    return error(Reason::NotFound,
+                 fmt::format("persistentvolumeclaim {} not found", quoted(claim_name)));
+  const std::string_view name = text_at(claim, {"spec", "volumeName"});
+  if (name.empty() || text_at(claim, {"status", "phase"}) != "Bound")
+    return error(Reason::Invalid,
+                 fmt::format("PVC {} is not bound to a volume yet", quoted(claim_name)));
+  const Json found = facts.find("PersistentVolume", name);
+  if (found.is_null())
+    return error(Reason::NotFound, fmt::format("persistentvolume {} not found", quoted(name)));
+  volume.type = LaunchVolume::Type::HostPath;
+  if (const Json* host_path = find_path(found, {"spec", "hostPath"})) {
+    volume.path = text_at(*host_path, {"path"});
+    volume.path_type = text_at(*host_path, {"type"});
+    return {};
+  }
+  if (const Json* local = find_path(found, {"spec", "local"})) {
+    volume.path = text_at(*local, {"path"});
+    volume.path_type = "Directory";
+    return {};
+  }
+  return error(Reason::Invalid,
+               fmt::format("persistentvolume {} is not on this machine: only hostPath and local "
+                           "volumes can be mounted",
+                           quoted(name)));
 }
 
 Result<LaunchVolume> volume_of(const Json& pod, const Json& spec, const PodFactsForEnv& facts) {
@@ -109,6 +148,10 @@ Result<LaunchVolume> volume_of(const Json& pod, const Json& spec, const PodFacts
     out.path_type = text_at(*source, {"type"});
     return out;
   }
+  if (const Json* source = find(spec, "persistentVolumeClaim")) {
+    TRY(resolve_claim(out, text_at(*source, {"claimName"}), facts));
+    return out;
+  }
   out.type = LaunchVolume::Type::Files;
   if (const Json* source = find(spec, "configMap")) {
     TRY(add_object_files(out, "ConfigMap", text_at(*source, {"name"}), *source,
@@ -123,7 +166,7 @@ Result<LaunchVolume> volume_of(const Json& pod, const Json& spec, const PodFacts
   } else {
     return error(Reason::Invalid,
                  "this kind of volume is not supported on this machine yet: use emptyDir, "
-                 "hostPath, configMap, secret, downwardAPI or projected");
+                 "hostPath, persistentVolumeClaim, configMap, secret, downwardAPI or projected");
   }
   return out;
 }
@@ -140,6 +183,16 @@ Result<std::vector<LaunchVolume>> pod_volumes(const Json& pod, const PodFactsFor
                                quoted(text_at(spec, {"name"})), volume.error().message));
     }
     out.push_back(std::move(*volume));
+  }
+  return out;
+}
+
+Result<std::vector<LaunchVolume>> token_volumes(const Json& pod, const PodFactsForEnv& facts) {
+  std::vector<LaunchVolume> out;
+  for (const Json& spec : list_at(pod, {"spec", "volumes"})) {
+    if (!mounts_token(spec)) continue;
+    LaunchVolume volume = TRY(volume_of(pod, spec, facts));
+    out.push_back(std::move(volume));
   }
   return out;
 }

@@ -260,6 +260,21 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
       });
 }
 
+void RealPodRuntime::replace_files(std::string_view uid, LaunchVolume volume) {
+  const Pod* pod = find_pod(uid);
+  if (pod == nullptr) return;
+  auto made = std::make_shared<Result<void>>();
+  auto kept = std::make_shared<LaunchVolume>(std::move(volume));
+  loop_.run_blocking(
+      [made, kept, folder = pod->folders.volume(kept->name)] {
+        *made = replace_volume_files(*kept, folder);
+      },
+      [made, kept] {
+        if (!*made)
+          log_warning("volume {} could not be renewed: {}", kept->name, made->error().message);
+      });
+}
+
 Result<void> RealPodRuntime::spawn_shim(Pod& pod, const PodNamespaces& namespaces) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)

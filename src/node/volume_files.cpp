@@ -15,11 +15,11 @@ namespace {
 
 // Programs watch `..data`; a later version of the files is a new folder and one rename of that
 // link.
-constexpr std::string_view kFirstVersion = "..first";
+constexpr std::string_view kFirstVersion = "..first", kSecondVersion = "..second";
 
-Result<void> make_files(const LaunchVolume& volume, const std::string& folder) {
-  TRY(make_folders(folder, 0755));
-  const std::string version = folder + "/" + std::string(kFirstVersion);
+// The first segments of the files' paths.
+Result<std::set<std::string>> write_version(const LaunchVolume& volume,
+                                            const std::string& version) {
   TRY(make_folders(version, 0755));
   std::set<std::string> tops;
   for (const LaunchFile& file : volume.files) {
@@ -33,14 +33,22 @@ Result<void> make_files(const LaunchVolume& volume, const std::string& folder) {
     }
     tops.insert(file.path.substr(0, file.path.find('/')));
   }
-  const auto link = [&](const std::string& to, const std::string& name) -> Result<void> {
-    if (symlink(to.c_str(), (folder + "/" + name).c_str()) != 0 && errno != EEXIST)
-      return system_error("cannot make the link " + folder + "/" + name);
-    return {};
-  };
-  TRY(link(std::string(kFirstVersion), "..data"));
+  return tops;
+}
+
+Result<void> make_link(const std::string& to, const std::string& path) {
+  if (symlink(to.c_str(), path.c_str()) != 0 && errno != EEXIST)
+    return system_error("cannot make the link " + path);
+  return {};
+}
+
+Result<void> make_files(const LaunchVolume& volume, const std::string& folder) {
+  TRY(make_folders(folder, 0755));
+  const std::set<std::string> tops =
+      TRY(write_version(volume, folder + "/" + std::string(kFirstVersion)));
+  TRY(make_link(std::string(kFirstVersion), folder + "/..data"));
   for (const std::string& top : tops)
-    TRY(link("..data/" + top, top));
+    TRY(make_link("..data/" + top, folder + "/" + top));
   return {};
 }
 
@@ -77,14 +85,40 @@ Result<void> check_host_path(const LaunchVolume& volume) {
   return {};
 }
 
+// The folder `..data` points at; "" when there is none.
+std::string shown_version(const std::string& folder) {
+  char target[256];
+  const ssize_t size = readlink((folder + "/..data").c_str(), target, sizeof target);
+  return size <= 0 ? "" : std::string(target, static_cast<size_t>(size));
+}
+
 }  // namespace
+
+Result<void> replace_volume_files(const LaunchVolume& volume, const std::string& folder) {
+  const std::string before = shown_version(folder);
+  if (before.empty()) return make_files(volume, folder);
+  // Two names take turns: the one that is not shown is free to be written.
+  const std::string next =
+      before == kFirstVersion ? std::string(kSecondVersion) : std::string(kFirstVersion);
+  remove_folder(folder + "/" + next);
+  const std::set<std::string> tops = TRY(write_version(volume, folder + "/" + next));
+  const std::string aside = folder + "/..data_next";
+  unlink(aside.c_str());
+  TRY(make_link(next, aside));
+  if (rename(aside.c_str(), (folder + "/..data").c_str()) != 0)
+    return system_error("cannot show the new files of " + folder);
+  for (const std::string& top : tops)
+    TRY(make_link("..data/" + top, folder + "/" + top));
+  if (before == kFirstVersion || before == kSecondVersion) remove_folder(folder + "/" + before);
+  return {};
+}
 
 Result<void> make_volume(const LaunchVolume& volume, const std::string& folder) {
   switch (volume.type) {
     case LaunchVolume::Type::Empty: return make_empty(volume, folder);
     case LaunchVolume::Type::Memory:
       return make_folders(folder, 0755);  // the shim mounts a tmpfs there
-    case LaunchVolume::Type::Files: return make_files(volume, folder);
+    case LaunchVolume::Type::Files: return replace_volume_files(volume, folder);
     case LaunchVolume::Type::HostPath: return check_host_path(volume);
   }
   return {};

@@ -7,11 +7,13 @@
 #include "api/tree.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "scheduler/claims.h"
 
 namespace yard {
 namespace {
 
-const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
+const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"}, kClaim{"v1", "PersistentVolumeClaim"},
+    kStorageClass{"storage.k8s.io/v1", "StorageClass"};
 // Places among a pod's selectable fields (api/core/pod.cpp).
 constexpr size_t kNodeName = 0, kPhase = 6;
 constexpr std::string_view kGang = "trainyard.dev/gang", kGangSize = "trainyard.dev/gang-size";
@@ -71,6 +73,8 @@ Scheduler::Scheduler(Client& client, Loop& loop)
   for (const ObjectPtr& object : client_.list(kNode))
     on_node({ObjectEvent::Type::Added, kNode, object, nullptr});
   subscriptions_.push_back(
+      client_.follow(kClaim, [this](const ObjectEvent&) { run_cycle_soon(); }));
+  subscriptions_.push_back(
       client_.follow(kPod, [this](const ObjectEvent& event) { on_pod(event); }));
   for (const ObjectPtr& object : client_.list(kPod))
     on_pod({ObjectEvent::Type::Added, kPod, object, nullptr});
@@ -128,6 +132,7 @@ void Scheduler::on_pod(const ObjectEvent& event) {
   Waiting& waiting = waiting_[uid];
   waiting.object = event.object;
   waiting.pod = waiting_pod(tree, object, cluster_);
+  waiting.claims = claim_names(tree);
   waiting.gated = !list_at(tree, {"spec", "schedulingGates"}).empty();
   if (waiting.gated) return say_gated(waiting);
   run_cycle_soon();
@@ -145,8 +150,10 @@ void Scheduler::run_cycle_soon() {
 
 void Scheduler::run_cycle() {
   std::vector<const Waiting*> queue;
-  for (const auto& [uid, waiting] : waiting_) {
-    if (!waiting.binding && !waiting.gated) queue.push_back(&waiting);
+  for (auto& [uid, waiting] : waiting_) {
+    if (waiting.binding || waiting.gated) continue;
+    if (!waiting.claims.empty()) judge_claims_of(waiting);
+    queue.push_back(&waiting);
   }
   // First come, first served among equals.
   std::ranges::stable_sort(queue, {}, [](const Waiting* each) { return each->object->created(); });
@@ -161,10 +168,41 @@ void Scheduler::run_cycle() {
 void Scheduler::act(const Placement& placement, const std::string& uid) {
   const auto found = waiting_.find(uid);
   if (found == waiting_.end()) return;
+  if (!placement.node.empty() && !found->second.unbound.empty())
+    return select_node(found->second, placement.node);
   if (!placement.node.empty()) return bind(found->second, placement.node);
   for (const std::string& victim : placement.victims)
     evict(victim, found->second, placement.nominated);
   say_why(found->second, placement);
+}
+
+void Scheduler::judge_claims_of(Waiting& waiting) {
+  const std::string& ns = waiting.pod.pod.ns;
+  PodClaims claims =
+      judge_claims(waiting.claims, [&](std::string_view kind, std::string_view name) {
+        const bool is_claim = kind == kClaim.kind;
+        const ObjectPtr found =
+            client_.get(is_claim ? kClaim : kStorageClass, is_claim ? ns : "", name);
+        return found == nullptr ? Json() : found->tree();
+      });
+  waiting.pod.hold = std::move(claims.obstacle);
+  waiting.unbound = std::move(claims.waiting);
+}
+
+// The claims hear where their volumes are wanted; once they are bound the pod is placed for good.
+void Scheduler::select_node(const Waiting& waiting, const std::string& node) {
+  cluster_.remove_pod(waiting.pod.pod.uid);
+  const std::string& ns = waiting.pod.pod.ns;
+  for (const std::string& name : waiting.unbound) {
+    const ObjectPtr claim = client_.get(kClaim, ns, name);
+    if (claim == nullptr) continue;
+    const Json tree = claim->tree();
+    if (!text_at(tree, {"metadata", "annotations", kSelectedNodeAnnotation}).empty()) continue;
+    Json patch = JsonObject{
+        {"metadata", JsonObject{{"annotations", JsonObject{{kSelectedNodeAnnotation, node}}}}}};
+    client_.submit({ClientWrite::Verb::MergePatch, kClaim, ns, name, std::move(patch)},
+                   [](const Result<ObjectPtr>&) {});
+  }
 }
 
 void Scheduler::bind(Waiting& waiting, const std::string& node) {

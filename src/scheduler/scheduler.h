@@ -24,8 +24,10 @@ class Scheduler {
     ObjectPtr object;
     WaitingPod pod;
     bool gated = false;
-    bool binding = false;  // a write is under way
-    std::string said;      // why it waits, as last written
+    std::vector<std::string> claims;   // PersistentVolumeClaims it names
+    std::vector<std::string> unbound;  // of those, the ones that wait to hear of a node
+    bool binding = false;              // a write is under way
+    std::string said;                  // why it waits, as last written
   };
   void on_node(const ObjectEvent& event);
   void on_pod(const ObjectEvent& event);
@@ -33,6 +35,8 @@ class Scheduler {
   void run_cycle();
   void act(const Placement& placement, const std::string& uid);
   void bind(Waiting& pod, const std::string& node);
+  void judge_claims_of(Waiting& waiting);
+  void select_node(const Waiting& waiting, const std::string& node);
   void say_why(Waiting& pod, const Placement& placement);
   void say_gated(const Waiting& pod);
   Json unscheduled(const char* reason, const std::string& message) const;

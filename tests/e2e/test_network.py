@@ -2,11 +2,12 @@
 import glob
 import os
 import signal
+import subprocess
 import textwrap
 
 import pytest
 
-from harness import Kubectl, available_kubectls, eventually, is_running, processes_naming
+from harness import BINARY, Kubectl, available_kubectls, eventually, is_running, processes_naming
 
 KUBECTLS = available_kubectls()
 
@@ -332,4 +333,13 @@ def test_the_shared_network_is_the_hosts_with_names_in_hosts_files(own_yard):
                  if one["type"] == "NetworkDegraded"]
     assert condition and "share the host's network" in condition[0]["message"]
     own_yard.down()
+    assert own_yard.leftovers() == []
+
+
+def test_where_the_kernel_refuses_pods_share_the_hosts_network_and_it_is_said(own_yard):
+    script = """echo 0 > /proc/sys/user/max_net_namespaces
+                "$0" up --state "$1" && "$0" info --state "$1"; "$0" down --state "$1" """
+    done = subprocess.run(["unshare", "--user", "--map-root-user", "sh", "-c", script, BINARY, own_yard.state],
+                          capture_output=True, text=True, timeout=60, check=True)
+    assert "allows no island (cannot make a network namespace" in done.stdout, done.stdout + done.stderr
     assert own_yard.leftovers() == []

@@ -175,6 +175,13 @@ def test_an_offer_is_the_owners_to_make_and_holds_in_one_namespace(yard, command
         assert "mine" not in run.out
 
 
+def test_logs_outlive_their_job(command, namespace):
+    command("run", "-", "-n", namespace, "--rm", stdin=text(job("brief", "echo kept")))
+    command("get", "job", "brief", "-n", namespace, expect=NOT_FOUND)
+    kept = command("logs", "job/brief", "-n", namespace)
+    assert kept.out == "kept\n" and "from the archive: 1 log of pods that are gone" in kept.err
+
+
 def test_top_shows_who_is_busy(yard, command, namespace):
     busy = job("busy", "while :; do :; done")
     command("run", "-", "-n", namespace, "--detach", stdin=text(busy))

@@ -72,6 +72,9 @@ class SimPodRuntime : public PodRuntime {
   void measure(std::string_view, std::function<void(PodUsage)> done) override {
     loop_.post([this, done = std::move(done)] { done(usage); });
   }
+  void replace_files(std::string_view uid, LaunchVolume volume) override {
+    replaced[std::string(uid)].push_back(std::move(volume));
+  }
   void stop(std::string_view uid) override {
     const auto found = records.find(uid);
     if (found == records.end()) return;
@@ -105,6 +108,7 @@ class SimPodRuntime : public PodRuntime {
   }
 
   std::map<std::string, PodRecord, std::less<>> records;
+  std::map<std::string, std::vector<LaunchVolume>> replaced;  // by uid, in order
   std::map<std::string, PodLaunch> pod_launches;
   std::vector<ContainerLaunch> launches;
   std::vector<std::string> signals;  // "container number"

@@ -8,6 +8,7 @@
 #include "api/meta/names.h"
 #include "api/tables.h"
 #include "base/strings.h"
+#include "base/time_zone.h"
 
 namespace yard {
 namespace {
@@ -41,16 +42,6 @@ FieldErrors validate_schedule(const Json& spec, const FieldPath& path) {
   return {};
 }
 
-// Whether the machine knows the zone is found out when the job is due; here only its form counts.
-bool is_zone_name(std::string_view zone) {
-  const auto is_plain = [](unsigned char c) {
-    return (c < 128 && std::isalnum(c)) || c == '_' || c == '-' || c == '+' || c == '/';
-  };
-  const std::vector<std::string_view> parts = split(zone, '/');
-  return std::ranges::all_of(zone, is_plain) &&
-         std::ranges::none_of(parts, [](std::string_view part) { return part.empty(); });
-}
-
 FieldErrors validate_time_zone(const Json& spec, const FieldPath& path) {
   const Json* member = find(spec, "timeZone");
   if (!member) return {};
@@ -61,7 +52,7 @@ FieldErrors validate_time_zone(const Json& spec, const FieldPath& path) {
                     "timeZone must be an explicit time zone as defined in "
                     "https://www.iana.org/time-zones")};
   }
-  if (!is_zone_name(zone))
+  if (find_time_zone(zone) == nullptr)
     return {invalid(path, *member, "unknown time zone " + std::string(zone))};
   return {};
 }

@@ -65,6 +65,12 @@ class Checker {
     const Quantity* main = amount(is_minimum ? requests_ : limits_, name);
     const Quantity* other = amount(is_minimum ? limits_ : requests_, name);
     const char* main_word = is_minimum ? "request" : "limit";
+    // A claim has no limits: its request is held against both bounds.
+    if (type_ == "PersistentVolumeClaim") {
+      main = amount(requests_, name);
+      other = nullptr;
+      main_word = "request";
+    }
     const char* other_word = is_minimum ? "limit" : "request";
     const auto breaks = [&](const Quantity& value) {
       return is_minimum ? value < bound : value > bound;
@@ -136,6 +142,30 @@ void check_range(const Json& pod, const Json& range, std::vector<std::string>& c
 }
 
 }  // namespace
+
+Result<void> check_claim_limits(const Json& claim, const ClusterFacts& cluster) {
+  const auto ranges = cluster.limit_ranges.find(text_at(claim, {"metadata", "namespace"}));
+  if (ranges == cluster.limit_ranges.end()) return {};
+  constexpr std::string_view kType = "PersistentVolumeClaim";
+  std::vector<std::string> complaints;
+  for (const Json& limits : ranges->second) {
+    if (!limits.is_array()) continue;
+    for (const Json& range : limits.get_array()) {
+      if (text_at(range, {"type"}) != kType) continue;
+      Checker(kType, amounts_of(find_path(claim, {"spec", "resources", "requests"})), {})
+          .check(range, complaints);
+    }
+  }
+  if (complaints.empty()) return {};
+  Error out =
+      error(Reason::Forbidden,
+            fmt::format(
+                "persistentvolumeclaims {} is forbidden: {}", quoted(name_of(claim)),
+                complaints.size() == 1 ? complaints.front() : "[" + join(complaints, ", ") + "]"));
+  out.details.name = name_of(claim);
+  out.details.kind = "persistentvolumeclaims";
+  return out;
+}
 
 Result<void> apply_limit_ranges(Json& pod, const ClusterFacts& cluster) {
   const auto ranges = cluster.limit_ranges.find(text_at(pod, {"metadata", "namespace"}));

@@ -2,7 +2,6 @@
 
 #include "api/core/volume_rules.h"
 #include "api/kinds.h"
-#include "api/meta/names.h"
 #include "api/tables.h"
 
 namespace yard {
@@ -94,12 +93,7 @@ FieldErrors validate(const Json& object) {
                find_path(object, {"spec", "persistentVolumeReclaimPolicy"}),
                {"Delete", "Recycle", "Retain"});
   check_source(errors, object);
-  std::string_view class_name = text_at(object, {"spec", "storageClassName"});
-  if (!class_name.empty()) {
-    add_problems(errors, spec.child("storageClassName"), class_name,
-                 dns1123_subdomain_problems(class_name));
-  }
-  check_volume_mode(errors, object);
+  check_class_and_mode(errors, object);
   return errors;
 }
 

@@ -1,3 +1,4 @@
+#include "api/core/pod_admission.h"
 #include "api/core/volume_rules.h"
 #include "api/kinds.h"
 #include "api/meta/names.h"
@@ -23,7 +24,7 @@ Result<void> prepare_create(Json& object, const Admission& admission) {
   if (silent && !admission.cluster.default_storage_class.empty()) {
     section(object, "spec")["storageClassName"] = admission.cluster.default_storage_class;
   }
-  return {};
+  return check_claim_limits(object, admission.cluster);
 }
 
 FieldErrors validate(const Json& object) {
@@ -39,12 +40,7 @@ FieldErrors validate(const Json& object) {
   } else {
     check_positive_quantity(errors, storage, *requested);
   }
-  std::string_view class_name = text_at(object, {"spec", "storageClassName"});
-  if (!class_name.empty()) {
-    add_problems(errors, spec.child("storageClassName"), class_name,
-                 dns1123_subdomain_problems(class_name));
-  }
-  check_volume_mode(errors, object);
+  check_class_and_mode(errors, object);
   return errors;
 }
 

@@ -7,6 +7,7 @@
 namespace yard {
 
 Result<void> apply_limit_ranges(Json& pod, const ClusterFacts& cluster);
+Result<void> check_claim_limits(const Json& claim, const ClusterFacts& cluster);
 Result<void> admit_service_account(Json& pod, const Admission& admission);
 Result<void> admit_priority(Json& pod, const ClusterFacts& cluster);
 void add_default_tolerations(Json& pod);

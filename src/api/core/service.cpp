@@ -140,6 +140,50 @@ void check_external_name(FieldErrors& errors, const Json& object) {
   add_problems(errors, path, shown, dns1123_subdomain_problems(name));
 }
 
+// One IPv4 family is what there is.
+void check_families(FieldErrors& errors, const Json& object) {
+  const FieldPath spec("spec");
+  const Json* policy = find_path(object, {"spec", "ipFamilyPolicy"});
+  check_one_of(errors, spec.child("ipFamilyPolicy"), policy,
+               {"PreferDualStack", "RequireDualStack", "SingleStack"});
+  if (policy != nullptr && text_of(*policy) == "RequireDualStack") {
+    errors.push_back(invalid(spec.child("ipFamilyPolicy"), *policy,
+                             "this cluster is not configured for dual-stack services"));
+  }
+  const JsonArray& families = list_at(object, {"spec", "ipFamilies"});
+  for (size_t i = 0; i < families.size(); ++i) {
+    const FieldPath path = spec.child("ipFamilies").index(i);
+    check_one_of(errors, path, &families[i], {"IPv4", "IPv6"}, Presence::Required);
+    if (text_of(families[i]) == "IPv6")
+      errors.push_back(invalid(path, families[i], "not configured on this cluster"));
+  }
+}
+
+void check_affinity(FieldErrors& errors, const Json& object) {
+  const FieldPath path("spec.sessionAffinityConfig");
+  const Json* config = find_path(object, {"spec", "sessionAffinityConfig"});
+  if (same(config, nullptr)) return;
+  if (text_at(object, {"spec", "sessionAffinity"}) == "None") {
+    errors.push_back(forbidden(path, "must not be set when session affinity is None"));
+    return;
+  }
+  constexpr int64_t kOneDay = 86400;
+  const int64_t seconds = int_at(*config, {"clientIP", "timeoutSeconds"});
+  if (seconds <= 0 || seconds > kOneDay) {
+    errors.push_back(invalid(path.child("clientIP").child("timeoutSeconds"), Json(seconds),
+                             "must be greater than 0 and less than 86400"));
+  }
+}
+
+// The numbers are given out as on a cluster, so that manifests keep their meaning; nothing listens.
+std::vector<std::string> service_warnings(const Json& object) {
+  const std::string_view type = text_at(object, {"spec", "type"});
+  if (!has_node_ports(type)) return {};
+  return {"spec.type: " + std::string(type) +
+          " is served as ClusterIP: no port of this machine is opened; use `kubectl port-forward` "
+          "to reach the service from outside"};
+}
+
 FieldErrors validate(const Json& object) {
   FieldErrors errors;
   const FieldPath spec("spec");
@@ -150,6 +194,8 @@ FieldErrors validate(const Json& object) {
   check_one_of(errors, spec.child("sessionAffinity"),
                find_path(object, {"spec", "sessionAffinity"}), {"ClientIP", "None"},
                Presence::Required);
+  check_affinity(errors, object);
+  if (type != "ExternalName") check_families(errors, object);
   check_addresses(errors, object, type);
   check_one_of(errors, spec.child("type"), find_path(object, {"spec", "type"}),
                {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"}, Presence::Required);
@@ -190,6 +236,7 @@ Kind service_kind() {
   row.prepare_update = keep_service_addresses;
   row.validate = validate;
   row.validate_update = validate_update;
+  row.warnings = service_warnings;
   return row;
 }
 

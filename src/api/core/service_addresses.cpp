@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
-#include "api/tree.h"
+#include "api/field_errors.h"
+#include "api/validation.h"
 
 namespace yard {
 
 namespace {
+
+constexpr std::string_view kServiceRange = "10.96.0.0/16", kServicePrefix = "10.96.";
 
 std::string_view type_of(const Json& service) {
   return text_at(service, {"spec", "type"}, "ClusterIP");
@@ -18,9 +21,11 @@ bool needs_cluster_ip(const Json& service) {
   return type_of(service) != "ExternalName";
 }
 
-// Chance, not a search: the server sees all services, and asks again when the address is taken.
+// Chance, not a search: the server sees all services, and asks again when the address is taken
+// (apiserver/commit_checks.h).
 std::string some_cluster_ip(Random& random) {
-  uint64_t host = 10 + random.below(65536 - 20);  // the first ones are for fixed addresses
+  // The first 256 are for fixed addresses: the API server has 10.96.0.1, names 10.96.0.10.
+  const uint64_t host = 256 + random.below(65536 - 257);
   return fmt::format("10.96.{}.{}", host / 256, host % 256);
 }
 
@@ -39,6 +44,18 @@ void fill_cluster_ip(Json& service, Random& random) {
     spec["ipFamilies"] = JsonArray{is_ipv6 ? "IPv6" : "IPv4"};
   }
   set_missing(spec, "ipFamilyPolicy", "SingleStack");
+}
+
+// An address that was asked for must be one of ours.
+Result<void> check_range(const Json& service) {
+  const std::string_view address = text_at(service, {"spec", "clusterIP"});
+  if (!is_ipv4(address) || address.starts_with(kServicePrefix)) return {};
+  return invalid_object(
+      "", "Service", name_of(service),
+      {invalid(FieldPath("spec.clusterIPs"), *find_path(service, {"spec", "clusterIPs"}),
+               fmt::format("failed to allocate IP {}: the provided IP ({}) is not in the valid "
+                           "range. The range of valid IPs is {}",
+                           address, address, kServiceRange))});
 }
 
 JsonArray* ports_of(Json& service) {
@@ -110,7 +127,10 @@ bool is_headless(const Json& service) {
 
 Result<void> allocate_service_addresses(Json& service, const Admission& admission) {
   service.get_object()["status"] = JsonObject{{"loadBalancer", JsonObject()}};
-  if (needs_cluster_ip(service)) fill_cluster_ip(service, admission.random);
+  if (needs_cluster_ip(service)) {
+    fill_cluster_ip(service, admission.random);
+    TRY(check_range(service));
+  }
   fill_node_ports(service, admission.random);
   return {};
 }
@@ -127,7 +147,11 @@ Result<void> keep_service_addresses(Json& service, const Json& live, const Admis
       spec.erase(member);
     }
   }
-  if (needs_cluster_ip(service)) fill_cluster_ip(service, admission.random);
+  if (needs_cluster_ip(service)) {
+    fill_cluster_ip(service, admission.random);
+    if (text_at(service, {"spec", "clusterIP"}) != text_at(live, {"spec", "clusterIP"}))
+      TRY(check_range(service));
+  }
   keep_node_ports(service, live);
   fill_node_ports(service, admission.random);
   return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/meta/names.h"
 #include "api/meta/quantity.h"
 
 namespace yard {
@@ -21,7 +22,12 @@ void check_access_modes(FieldErrors& errors, const Json& object, std::string_vie
   }
 }
 
-void check_volume_mode(FieldErrors& errors, const Json& object) {
+void check_class_and_mode(FieldErrors& errors, const Json& object) {
+  const std::string_view class_name = text_at(object, {"spec", "storageClassName"});
+  if (!class_name.empty()) {
+    add_problems(errors, FieldPath("spec.storageClassName"), class_name,
+                 dns1123_subdomain_problems(class_name));
+  }
   check_one_of(errors, FieldPath("spec.volumeMode"), find_path(object, {"spec", "volumeMode"}),
                {"Block", "Filesystem"});
 }

@@ -302,6 +302,7 @@ constexpr std::pair<std::string_view, std::string_view> kPackages[] = {
     {"authorization.k8s.io/v1", "authorization.v1"},
     {"policy/v1", "policy.v1"},
     {"rbac.authorization.k8s.io/v1", "rbac.v1"},
+    {"autoscaling/v2", "autoscaling.v2"},
     {"autoscaling/v1", "autoscaling.v1"},
     {"scheduling.k8s.io/v1", "scheduling.v1"},
     {"networking.k8s.io/v1", "networking.v1"},

@@ -28,6 +28,8 @@ constexpr std::string_view kTables[] = {
     ,
 #include "api/schema/tables/autoscaling_v1.types"
     ,
+#include "api/schema/tables/autoscaling_v2.types"
+    ,
 #include "api/schema/tables/scheduling_v1.types"
     ,
 #include "api/schema/tables/networking_v1.types"

@@ -51,6 +51,48 @@ status: {conditions: [{type: Suspended, status: "True"}]})",
 metadata: {name: j}
 spec: {parallelism: 1, selector: {matchLabels: {a: x}, matchExpressions: [{key: b, operator: In, values: [z, w]}, {key: c, operator: Exists}, {key: d, operator: DoesNotExist}, {key: e, operator: NotIn, values: [q]}]}})",
      R"row(["j","Running","0/1","","<unknown>","","","a=x,b in (w,z),c,!d,e notin (q)"])row"},
+    {"a deployment nothing acts on", deployment_cells, R"(
+metadata: {name: d}
+spec: {replicas: 3, selector: {matchLabels: {a: b}}, template: {spec: {containers: [{name: c, image: i}]}}})",
+     R"row(["d","0/3",0,0,"<unknown>","c","i","a=b"])row"},
+    {"a replica set", replica_set_cells, "{metadata: {name: r}, spec: {replicas: 2}}",
+     R"row(["r",2,0,0,"<unknown>","","","<none>"])row"},
+    {"a stateful set", stateful_set_cells, "{metadata: {name: s}, spec: {replicas: 1}}",
+     R"row(["s","0/1","<unknown>","",""])row"},
+    {"a daemon set", daemon_set_cells,
+     "{metadata: {name: s}, spec: {template: {spec: {nodeSelector: {k: v}}}}}",
+     R"row(["s",0,0,0,0,0,"k=v","<unknown>","","","<none>"])row"},
+    {"a controller revision names its controller", controller_revision_cells,
+     "{metadata: {name: r, ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, "
+     "controller: true}]}, revision: 4}",
+     R"row(["r","daemonset.apps/d",4,"<unknown>"])row"},
+    {"a disruption budget", pod_disruption_budget_cells,
+     "{metadata: {name: p}, spec: {maxUnavailable: 20%}}",
+     R"row(["p","N/A","20%",0,"<unknown>"])row"},
+    {"a network policy of all pods", network_policy_cells,
+     "{metadata: {name: p}, spec: {podSelector: {}}}", R"row(["p","<none>","<unknown>"])row"},
+    {"an ingress with TLS", ingress_cells,
+     "{metadata: {name: i}, spec: {ingressClassName: x, tls: [{}], rules: [{host: a}, {host: b}]}}",
+     R"row(["i","x","a,b","","80, 443","<unknown>"])row"},
+    {"an ingress of any host", ingress_cells, "{metadata: {name: i}, spec: {rules: [{}]}}",
+     R"row(["i","<none>","*","","80","<unknown>"])row"},
+    {"an ingress class", ingress_class_cells,
+     "{metadata: {name: i}, spec: {controller: e.com/c, parameters: {apiGroup: g, kind: K, name: "
+     "p}}}",
+     R"row(["i","e.com/c","K.g/p","<unknown>"])row"},
+    {"webhooks are counted", webhook_configuration_cells,
+     "{metadata: {name: w}, webhooks: [{}, {}]}", R"row(["w",2,"<unknown>"])row"},
+    {"an admission policy", validating_admission_policy_cells,
+     "{metadata: {name: v}, spec: {validations: [{}]}}", R"row(["v",1,"<unset>","<unknown>"])row"},
+    {"an autoscaler", horizontal_pod_autoscaler_cells, R"(
+metadata: {name: h}
+spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: d}, metrics: [{type: Resource, resource: {name: cpu, target: {averageUtilization: 80}}}]})",
+     R"row(["h","Deployment/d","cpu: <unknown>/80%","1",3,0,"<unknown>"])row"},
+    {"a role binding names its subjects", role_binding_cells, R"(
+metadata: {name: b}
+roleRef: {kind: Role, name: r}
+subjects: [{kind: User, name: u}, {kind: Group, name: g}, {kind: User, name: v}, {kind: ServiceAccount, name: s, namespace: d}])",
+     R"row(["b","Role/r","<unknown>","u, v","g","d/s"])row"},
     {"a cron job that never ran", cron_job_cells,
      R"({metadata: {name: c}, spec: {schedule: "*/5 * * * *", suspend: false}})",
      R"row(["c","*/5 * * * *","<none>","False",0,"<none>","<unknown>","","","<none>"])row"},

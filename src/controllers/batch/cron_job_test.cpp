@@ -170,13 +170,37 @@ TEST_F(CronJobTest, ARestartMakesNoSecondJob) {
   EXPECT_EQ(jobs().size(), 1u);
 }
 
-TEST_F(CronJobTest, OtherTimeZonesAreRefusedWithAWord) {
-  create("  schedule: '* * * * *'\n  timeZone: Europe/Paris\n");
-  yard.settle(3min);
-  EXPECT_TRUE(jobs().empty());
-  ASSERT_EQ(yard.events("UnknownTimeZone").size(), 1u);
-  change("spec: {timeZone: Etc/UTC}");
-  EXPECT_EQ(jobs().size(), 1u);
+TEST(CronSlots, FollowTheClocksOfAZone) {
+  const TimeZone* const berlin = find_time_zone("Europe/Berlin");
+  ASSERT_NE(berlin, nullptr) << "this test needs the machine's tzdata (apt install tzdata)";
+  const struct {
+    const char* about;
+    const char* schedule;
+    const char* after;
+    const char* next;
+  } rows[] = {
+      {"in winter an hour earlier than UTC", "30 9 * * *", "2026-01-10T00:00:00Z",
+       "2026-01-10T08:30:00Z"},
+      {"in summer two", "30 9 * * *", "2026-07-10T00:00:00Z", "2026-07-10T07:30:00Z"},
+      {"the day is the zone's", "0 0 1 * *", "2026-01-15T00:00:00Z", "2026-01-31T23:00:00Z"},
+      {"a time the clocks skip does not come", "30 2 * * *", "2026-03-28T12:00:00Z",
+       "2026-03-30T00:30:00Z"},
+      {"hours go on over the change", "0 * * * *", "2026-03-29T00:00:00Z", "2026-03-29T01:00:00Z"},
+      {"a time they show twice comes", "30 2 * * *", "2026-10-24T12:00:00Z",
+       "2026-10-25T00:30:00Z"},
+      {"and comes again", "30 2 * * *", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
+      {"a length of time knows no zone", "@every 1h", "2026-10-25T00:30:00Z",
+       "2026-10-25T01:30:00Z"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.about);
+    const auto schedule = CronSchedule::parse(row.schedule);
+    ASSERT_TRUE(schedule);
+    const Time after = *parse_rfc3339(row.after);
+    const auto next = cron_slots(*schedule, row.schedule, after, after, berlin).next;
+    ASSERT_TRUE(next);
+    EXPECT_EQ(rfc3339(*next), row.next);
+  }
 }
 
 }  // namespace

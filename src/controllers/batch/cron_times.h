@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "api/batch/cron_schedule.h"
+#include "base/time_zone.h"
 
 namespace yard {
 
@@ -14,8 +15,9 @@ struct CronSlots {
   std::optional<Time> next;  // the first one after now
   bool missed_too_many = false;
 };
-// `text` is the schedule's; slots of @every count from `earliest`.
-CronSlots cron_slots(const CronSchedule& schedule, std::string_view text, Time earliest, Time now);
+// `text` is the schedule's; slots of @every count from `earliest`. Without a zone clocks show UTC.
+CronSlots cron_slots(const CronSchedule& schedule, std::string_view text, Time earliest, Time now,
+                     const TimeZone* zone = nullptr);
 
 std::string rfc1123z(Time time);  // Mon, 02 Jan 2006 15:04:05 +0000
 

@@ -134,13 +134,14 @@ class CronPlanner {
   }
 
   void start_due() {
-    const std::string_view zone = text_at(world_.cron, {"spec", "timeZone"});
-    if (!zone.empty() && zone != "UTC" && zone != "Etc/UTC") {
+    const std::string_view zone_name = text_at(world_.cron, {"spec", "timeZone"});
+    const TimeZone* zone = zone_name.empty() ? nullptr : find_time_zone(zone_name);
+    if (!zone_name.empty() && zone == nullptr) {
+      // It was known when the CronJob was written.
       plan_.events.push_back(
-          warning("UnknownTimeZone", fmt::format("invalid timeZone: {}: schedules are read in UTC "
-                                                 "only; write the schedule in UTC and remove "
-                                                 "spec.timeZone, or set it to Etc/UTC",
-                                                 quoted(zone))));
+          warning("UnknownTimeZone",
+                  fmt::format("invalid timeZone: {}: unknown time zone {}", quoted(zone_name),
+                              zone_name)));
       return;
     }
     const std::string_view text = text_at(world_.cron, {"spec", "schedule"});
@@ -151,7 +152,7 @@ class CronPlanner {
           fmt::format("unparseable schedule: {} : {}", quoted(text), schedule.error().message)));
       return;
     }
-    const CronSlots slots = cron_slots(*schedule, text, earliest(), world_.now);
+    const CronSlots slots = cron_slots(*schedule, text, earliest(), world_.now, zone);
     if (slots.next)
       plan_.requeue_after =
           std::max<Duration>(Duration::zero(), *slots.next - world_.now) + kAfterSlot;

@@ -4,6 +4,8 @@
 
 #include "api/training/training_kind.h"
 #include "base/log.h"
+#include "controllers/access/default_roles.h"
+#include "controllers/storage/plan_storage.h"
 
 namespace yard {
 namespace {
@@ -19,6 +21,8 @@ const Resource kConfigMap{"v1", "ConfigMap"};
 const Resource kServiceAccount{"v1", "ServiceAccount"};
 const Resource kService{"v1", "Service"};
 const Resource kCustomDefinition{"apiextensions.k8s.io/v1", "CustomResourceDefinition"};
+const Resource kStorageClass{"storage.k8s.io/v1", "StorageClass"};
+constexpr const char* kDefaultStorageClass = "trainyard-local";
 
 Json named(const Resource& resource, const std::string& ns, const std::string& name) {
   JsonObject metadata{{"name", name}};
@@ -67,6 +71,32 @@ ClientWrite built_in_definition(const std::string& name) {
   return create(kCustomDefinition, "", std::move(object));
 }
 
+// Claims that name no class get a folder of this machine (controllers/storage/).
+ClientWrite default_storage_class() {
+  Json object = named(kStorageClass, "", kDefaultStorageClass);
+  object.get_object()["metadata"].get_object()["annotations"] =
+      JsonObject{{"storageclass.kubernetes.io/is-default-class", "true"}};
+  object.get_object()["provisioner"] = kLocalProvisioner;
+  object.get_object()["reclaimPolicy"] = "Delete";
+  object.get_object()["volumeBindingMode"] = "Immediate";
+  return create(kStorageClass, "", std::move(object));
+}
+
+// Default roles and bindings: made, or given what an older version did not have.
+void add_default_access(const Client& client, std::vector<ClientWrite>& writes) {
+  for (Json& wanted : default_access_objects()) {
+    const Resource resource{std::string(text_at(wanted, {"apiVersion"})),
+                            std::string(text_at(wanted, {"kind"}))};
+    const std::string name(text_at(wanted, {"metadata", "name"}));
+    const ObjectPtr live = client.get(resource, "", name);
+    if (live == nullptr) {
+      writes.push_back(create(resource, "", std::move(wanted)));
+    } else if (Json next = reconciled_access_object(wanted, live->tree()); !next.is_null()) {
+      writes.push_back({ClientWrite::Verb::Update, resource, "", name, std::move(next)});
+    }
+  }
+}
+
 // Runs writes one batch after another: what lies inside a namespace needs it to be there.
 struct Batches {
   Client& client;
@@ -109,6 +139,9 @@ void create_initial_objects(Client& client, const ClusterIdentity& identity,
   for (const std::string& definition : training_definition_names())
     if (client.get(kCustomDefinition, "", definition) == nullptr)
       contents.push_back(built_in_definition(definition));
+  // One that an administrator took away stays away once another is there.
+  if (client.list(kStorageClass).empty()) contents.push_back(default_storage_class());
+  add_default_access(client, namespaces);
   run_next_batch(std::make_shared<Batches>(
       Batches{client, {std::move(namespaces), std::move(contents)}, std::move(done), 0, 0, {}}));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What a cluster has from its first moment: namespaces, the kubernetes Service, and in each
+// What a cluster has from its first moment: namespaces, roles, the kubernetes Service, and in each
 // namespace the default ServiceAccount and the CA's ConfigMap (design.md §8).
 
 #include <functional>

@@ -14,6 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr size_t kMostFailures = 20;  // told of one pass
 constexpr size_t kMostDeletesPerPass = 500;
 constexpr Duration kContentDelay =
     20ms;  // many objects go at once; their namespace is looked at once
@@ -56,6 +57,13 @@ std::vector<Condition> conditions(const NamespaceWorld& world) {
       {"NamespaceContentRemaining", false, "ContentRemoved", "All content successfully removed"},
       {"NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers",
        "All content-preserving finalizers finished"}};
+  if (!world.failures.empty()) {
+    std::vector<std::string> failures = world.failures;
+    std::ranges::sort(failures);
+    out[2] = {"NamespaceDeletionContentFailure", true, "ContentDeletionFailed",
+              fmt::format("Failed to delete all resource types, {} remaining: {}", failures.size(),
+                          join(failures, "; "))};
+  }
   if (!remaining.empty()) {
     out[3] = {"NamespaceContentRemaining", true, "SomeResourcesRemain",
               "Some resources are remaining: " + listed(remaining, " has ")};
@@ -166,6 +174,10 @@ Plan plan_namespace(const NamespaceWorld& world) {
     plan.writes.push_back(delete_content(content));
   }
   if (!plan.writes.empty()) {
+    // A pass with a refused delete never comes to its end: what went wrong is told beside the next.
+    if (!world.failures.empty()) {
+      if (auto status = status_write(world)) plan.writes.push_back(std::move(*status));
+    }
     plan.requeue_after = Duration::zero();
     return plan;
   }
@@ -186,7 +198,11 @@ NamespaceTermination::NamespaceTermination(Loop& loop, Client& client)
       controller_(loop, client,
                   {.name = "namespaces",
                    .plan = [this](const ObjectKey& key) { return plan(key); },
-                   .limits = {.longest_retry = kLongestRetry}}) {
+                   .limits = {.longest_retry = kLongestRetry},
+                   .heard = [this](const ObjectKey& key, const ClientWrite& asked,
+                                   const Result<ObjectPtr>& answer) {
+                     note_failure(key, asked, answer);
+                   }}) {
   namespaces_ = client_.follow(kNamespace, [this](const ObjectEvent& event) {
     const bool gone = event.type == ObjectEvent::Type::Deleted;
     set_terminating(std::string(event.object->name()), !gone && event.object->is_being_deleted());
@@ -208,6 +224,7 @@ void NamespaceTermination::set_terminating(const std::string& name, bool termina
     controller_.add({kNamespace, "", name});
   } else {
     terminating_.erase(name);
+    failures_.erase(name);
   }
   if (!terminating_.empty() && contents_ == 0) {
     contents_ = client_.follow({}, [this](const ObjectEvent& event) { hear(event); });
@@ -225,7 +242,7 @@ void NamespaceTermination::hear(const ObjectEvent& event) {
 Plan NamespaceTermination::plan(const ObjectKey& key) {
   const ObjectPtr ns = client_.get(kNamespace, "", key.name);
   if (ns == nullptr || !ns->is_being_deleted()) return {};
-  NamespaceWorld world{.key = key, .tree = ns->tree(), .contents = {}, .now = loop_.now()};
+  NamespaceWorld world{.key = key, .tree = ns->tree(), .contents = {}, .now = loop_.now(), .failures = {}};
   for (const Resource& resource : client_.resources(true)) {
     const std::vector<ObjectPtr> objects = client_.list(resource, key.name);
     const auto served = client_.served(resource);
@@ -233,7 +250,20 @@ Plan NamespaceTermination::plan(const ObjectKey& key) {
     for (const ObjectPtr& object : objects)
       world.contents.push_back(content_of(*served, resource, *object));
   }
+  if (const auto failed = failures_.find(key.name); failed != failures_.end()) {
+    world.failures = std::move(failed->second);
+    failures_.erase(failed);
+  }
   return plan_namespace(world);
+}
+
+void NamespaceTermination::note_failure(const ObjectKey& key, const ClientWrite& asked,
+                                        const Result<ObjectPtr>& answer) {
+  if (answer || asked.verb != ClientWrite::Verb::Delete) return;
+  const Reason why = answer.error().reason;
+  if (why == Reason::NotFound || why == Reason::Conflict) return;  // the world moved on
+  std::vector<std::string>& failures = failures_[key.name];
+  if (failures.size() < kMostFailures) failures.push_back(answer.error().message);
 }
 
 }  // namespace yard

@@ -2,6 +2,7 @@
 // How a namespace ends: pods first until none is left, then everything else, then its finalizer
 // (kubernetes-core E3).
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct NamespaceWorld {
   };
   std::vector<Content> contents;
   Time now;
+  std::vector<std::string> failures = {};  // why deletes of the last pass were refused
 };
 // Of a namespace with a deletionTimestamp.
 Plan plan_namespace(const NamespaceWorld& world);
@@ -37,11 +39,13 @@ class NamespaceTermination {
   void hear(const ObjectEvent& event);
   void set_terminating(const std::string& name, bool terminating);
   Plan plan(const ObjectKey& key);
+  void note_failure(const ObjectKey& key, const ClientWrite& asked, const Result<ObjectPtr>& answer);
 
   Loop& loop_;
   Client& client_;
   Controller controller_;
   std::set<std::string, std::less<>> terminating_;
+  std::map<std::string, std::vector<std::string>> failures_;  // by namespace, of the last pass
   Client::Subscription namespaces_ = 0;
   Client::Subscription contents_ = 0;  // of every kind; 0 while no namespace ends
 };

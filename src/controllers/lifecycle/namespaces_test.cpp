@@ -61,6 +61,20 @@ TEST(PlanNamespace, GoesStepByStep) {
   }
 }
 
+TEST(PlanNamespace, TellsWhatCouldNotBeDeleted) {
+  NamespaceWorld world{{{"v1", "Namespace"}, "", "n"},
+                       JsonObject{},
+                       {content("ConfigMap", "m", false)},
+                       {},
+                       {"no", "configmaps \"m\" is kept"}};
+  const Plan plan = plan_namespace(world);
+  ASSERT_EQ(to_text(plan), "delete ConfigMap n/m (Background)\nstatus Namespace n\nagain after 0s");
+  const Json& told = plan.writes[1].object;
+  EXPECT_EQ(condition_status(told, "NamespaceDeletionContentFailure"), "True");
+  EXPECT_EQ(text_at(list_at(told, {"status", "conditions"})[2], {"message"}),
+            "Failed to delete all resource types, 2 remaining: configmaps \"m\" is kept; no");
+}
+
 class NamespacesTest : public LifecycleTest {
  protected:
   NamespacesTest() {

@@ -121,18 +121,14 @@ void write_record(Writer& writer, const DnsRecord& record) {
   const size_t length_at = writer.out.size();
   writer.u16(0);
   switch (record.type) {
-    case DnsType::A:
-      writer.u32(record.address);
-      break;
+    case DnsType::A: writer.u32(record.address); break;
     case DnsType::SRV:
       writer.u16(0);    // priority
       writer.u16(100);  // weight
       writer.u16(record.port);
       writer.name(record.target);
       break;
-    default:
-      writer.name(record.target);
-      break;
+    default: writer.name(record.target); break;
   }
   writer.set_u16(length_at, static_cast<uint16_t>(writer.out.size() - length_at - 2));
 }
@@ -206,10 +202,9 @@ size_t most_over_udp(const DnsQuestion& question) {
 
 std::string dns_answer_message(const DnsQuestion& question, const DnsAnswer& answer, size_t most) {
   Writer writer;
-  uint16_t flags = static_cast<uint16_t>(kAnswerBit | kRecursionAvailableBit |
-                                         (answer.authoritative ? kAuthoritativeBit : 0) |
-                                         (question.recursion_desired ? kRecursionDesiredBit : 0) |
-                                         static_cast<uint16_t>(answer.code));
+  uint16_t flags = static_cast<uint16_t>(
+      kAnswerBit | kRecursionAvailableBit | (answer.authoritative ? kAuthoritativeBit : 0) |
+      (question.recursion_desired ? kRecursionDesiredBit : 0) | static_cast<uint16_t>(answer.code));
   writer.header(question.id, flags, 1, 0);
   writer.name(question.name);
   writer.u16(static_cast<uint16_t>(question.type));
@@ -244,8 +239,8 @@ std::string dns_answer_message(const DnsQuestion& question, const DnsAnswer& ans
     writer.u16(kMostUdp);
     writer.u32(0);
     writer.u16(0);
-    const uint16_t additional = static_cast<uint16_t>(
-        static_cast<uint8_t>(writer.out[10]) << 8 | static_cast<uint8_t>(writer.out[11]));
+    const uint16_t additional = static_cast<uint16_t>(static_cast<uint8_t>(writer.out[10]) << 8 |
+                                                      static_cast<uint8_t>(writer.out[11]));
     writer.set_u16(10, static_cast<uint16_t>(additional + 1));
   }
   return std::move(writer.out);

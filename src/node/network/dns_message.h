@@ -51,9 +51,9 @@ DnsParse parse_dns_question(std::string_view message);
 struct DnsRecord {
   std::string name;
   DnsType type = DnsType::A;
-  Ipv4 address = 0;     // of A
-  std::string target;   // of CNAME, PTR and SRV
-  uint16_t port = 0;    // of SRV
+  Ipv4 address = 0;    // of A
+  std::string target;  // of CNAME, PTR and SRV
+  uint16_t port = 0;   // of SRV
   friend bool operator==(const DnsRecord&, const DnsRecord&) = default;
 };
 

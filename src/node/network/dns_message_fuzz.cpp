@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     yard::DnsZone out;
     out.add("trainer.default.svc.cluster.local A 10.244.0.5");
     out.add("away.default.svc.cluster.local CNAME example.org");
-    out.add("_http._tcp.trainer.default.svc.cluster.local SRV 80 trainer.default.svc.cluster.local");
+    out.add(
+        "_http._tcp.trainer.default.svc.cluster.local SRV 80 trainer.default.svc.cluster.local");
     return out;
   }();
   const std::string_view message(reinterpret_cast<const char*>(data), size);

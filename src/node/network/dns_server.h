@@ -43,11 +43,11 @@ class DnsServer {
     bool over_tcp = false;
     Asker asker;
     DnsQuestion question;
-    std::string message;               // as it was asked, or ours for an alias
-    uint16_t id = 0;                   // ours
-    std::vector<DnsRecord> aliases;    // what leads to the name that is asked
-    size_t server = 0;                 // which of the resolvers is asked
-    std::string in, out;               // over TCP
+    std::string message;             // as it was asked, or ours for an alias
+    uint16_t id = 0;                 // ours
+    std::vector<DnsRecord> aliases;  // what leads to the name that is asked
+    size_t server = 0;               // which of the resolvers is asked
+    std::string in, out;             // over TCP
     int age_s = 0;
   };
   using ForwardAt = std::list<Forward>::iterator;

@@ -31,11 +31,10 @@ DnsQuestion asked(std::string name, DnsType type) {
 std::string text_of(const DnsAnswer& answer) {
   std::string out = answer.code == DnsCode::NoSuchName ? "none" : "";
   for (const DnsRecord& record : answer.records)
-    out += (out.empty() ? "" : " ") +
-           (record.type == DnsType::A ? ipv4_text(record.address)
-            : record.type == DnsType::SRV
-                ? std::to_string(record.port) + ":" + record.target
-                : record.target);
+    out += (out.empty() ? "" : " ") + (record.type == DnsType::A ? ipv4_text(record.address)
+                                       : record.type == DnsType::SRV
+                                           ? std::to_string(record.port) + ":" + record.target
+                                           : record.target);
   return out;
 }
 
@@ -70,7 +69,8 @@ TEST(DnsZone, AnswersEveryFormOfName) {
     EXPECT_TRUE(DnsZone::is_ours(row.name)) << row.name;
     EXPECT_EQ(text_of(names.answer(asked(row.name, row.type), 0)), row.answer) << row.name;
   }
-  for (const char* name : {"example.org", "notcluster.local", "local", "", "1.0.0.127.in-addr.arpa"})
+  for (const char* name :
+       {"example.org", "notcluster.local", "local", "", "1.0.0.127.in-addr.arpa"})
     EXPECT_FALSE(DnsZone::is_ours(name)) << name;
   EXPECT_EQ(text_of(names.answer(asked("trainer.ns.svc.cluster.local", DnsType::A), 1)),
             "10.244.0.6 10.244.0.5")
@@ -86,14 +86,15 @@ TEST(DnsZone, ForgetsWhatIsRemoved) {
   EXPECT_EQ(text_of(names.answer(asked("trainer.ns.svc.cluster.local", DnsType::A), 0)), "")
       << "names below it are still there";
   names.remove("job-0.trainer.ns.svc.cluster.local A 10.244.0.5");
-  names.remove("_http._tcp.trainer.ns.svc.cluster.local SRV 8080 "
-               "job-0.trainer.ns.svc.cluster.local");
+  names.remove(
+      "_http._tcp.trainer.ns.svc.cluster.local SRV 8080 "
+      "job-0.trainer.ns.svc.cluster.local");
   EXPECT_EQ(text_of(names.answer(asked("trainer.ns.svc.cluster.local", DnsType::A), 0)), "none");
 }
 
 TEST(DnsMessage, AQuestionSurvivesTheWire) {
-  const std::string message = dns_question_message(0x1234, "Job-0.Trainer.ns.svc.cluster.local",
-                                                   DnsType::A);
+  const std::string message =
+      dns_question_message(0x1234, "Job-0.Trainer.ns.svc.cluster.local", DnsType::A);
   const DnsParse parsed = parse_dns_question(message);
   ASSERT_TRUE(parsed.question);
   EXPECT_EQ(parsed.question->id, 0x1234);
@@ -132,9 +133,13 @@ TEST(DnsMessage, HostileBytesAreRefused) {
   const std::string header("\0\1\1\0\0\1\0\0\0\0\0\0", 12);
   const Row rows[] = {
       {"nothing", "", DnsCode::NoError},
-      {"an answer is not answered", std::string("\0\1\x80\0\0\1\0\0\0\0\0\0", 12), DnsCode::NoError},
+      {"an answer is not answered", std::string("\0\1\x80\0\0\1\0\0\0\0\0\0", 12),
+       DnsCode::NoError},
       {"no question after the header", header, DnsCode::FormatError},
-      {"a label that leads past the end", header + std::string("\x3f" "abc", 4),
+      {"a label that leads past the end",
+       header + std::string("\x3f"
+                            "abc",
+                            4),
        DnsCode::FormatError},
       {"a pointer in a question", header + std::string("\xc0\x0c\0\1\0\1", 6),
        DnsCode::FormatError},

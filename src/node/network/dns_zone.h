@@ -1,6 +1,6 @@
 #pragma once
-// The names of a cluster as its DNS answers them (kubernetes-core D2). Filled with lines, one record
-// each:
+// The names of a cluster as its DNS answers them (kubernetes-core D2). Filled with lines, one
+// record each:
 //   <name> A <address>      <name> CNAME <target>      <name> SRV <port> <target>
 //   <address> PTR <target>
 // Pure: knows no socket.

@@ -1,6 +1,7 @@
 #pragma once
 // The keeper's own small loop: descriptors and what to do when they are ready. Not the server's
-// Loop: the keeper must go on without the server, and has no state but what it was told. One thread.
+// Loop: the keeper must go on without the server, and has no state but what it was told. One
+// thread.
 
 #include <functional>
 #include <map>

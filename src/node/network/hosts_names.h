@@ -1,6 +1,6 @@
 #pragma once
-// Names without DNS, for pods on the host's network: the records of services stand in each pod's own
-// hosts file, which is rewritten in place (a rename would not be seen through its mount).
+// Names without DNS, for pods on the host's network: the records of services stand in each pod's
+// own hosts file, which is rewritten in place (a rename would not be seen through its mount).
 
 #include <map>
 #include <set>
@@ -21,8 +21,7 @@ std::string with_hosts_lines(std::string_view hosts, std::string_view lines);
 
 class HostsNames : public NameSink {
  public:
-  HostsNames(Loop& loop, std::string state_folder)
-      : loop_(loop), state_(std::move(state_folder)) {}
+  HostsNames(Loop& loop, std::string state_folder) : loop_(loop), state_(std::move(state_folder)) {}
   void replace_names(const std::vector<std::string>& records,
                      const std::vector<std::string>& forwards) override;
   void change_names(const std::vector<std::string>& added, const std::vector<std::string>& removed,

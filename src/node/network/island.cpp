@@ -1,9 +1,10 @@
 #include "node/network/island.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "node/files.h"
 #include "node/network/namespace_maker.h"
@@ -16,7 +17,8 @@ constexpr int kLoopbackInterface = 1;
 
 Result<void> write_proc(const char* path, const std::string& text) {
   const int fd = open(path, O_WRONLY | O_CLOEXEC);
-  const bool ok = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool ok =
+      fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const Error problem = system_error(std::string("cannot write ") + path);
   if (fd >= 0) close(fd);
   if (!ok) return problem;

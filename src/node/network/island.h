@@ -7,9 +7,9 @@
 namespace yard {
 
 struct Island {
-  int net = -1;     // its namespace
-  int user = -1;    // the user namespace that owns it; below 0: the host's
-  int bridge = 0;   // the index of its bridge
+  int net = -1;    // its namespace
+  int user = -1;   // the user namespace that owns it; below 0: the host's
+  int bridge = 0;  // the index of its bridge
 };
 
 // An ordinary user may make network namespaces as root of a user namespace. Before any thread.

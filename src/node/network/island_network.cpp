@@ -26,7 +26,7 @@
 namespace yard {
 namespace {
 
-constexpr size_t kPoolSize = 16;       // at a burst of 400 pods a second, 40 ms of them
+constexpr size_t kPoolSize = 16;        // at a burst of 400 pods a second, 40 ms of them
 constexpr size_t kLinesPerFrame = 400;  // some 40 kB
 constexpr int kAnswerMs = 5000, kEndMs = 5000;
 constexpr Duration kRetry = std::chrono::seconds(1), kFlushPause = std::chrono::milliseconds(2);
@@ -206,8 +206,8 @@ Result<void> IslandNetwork::spawn_keeper() {
     arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_t pid = 0;
-  const int problem = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, arguments.data(),
-                                  environ);
+  const int problem =
+      posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   for (const int fd : {theirs, island, user}) {
@@ -294,7 +294,8 @@ void IslandNetwork::on_refused(Ipv4 address, const std::string& why) {
 }
 
 PodNamespaces IslandNetwork::namespaces_with(int net) const {
-  return {net, fcntl(island_, F_DUPFD_CLOEXEC, 0), user_ < 0 ? -1 : fcntl(user_, F_DUPFD_CLOEXEC, 0)};
+  return {net, fcntl(island_, F_DUPFD_CLOEXEC, 0),
+          user_ < 0 ? -1 : fcntl(user_, F_DUPFD_CLOEXEC, 0)};
 }
 
 std::optional<Ipv4> IslandNetwork::next_address() {
@@ -334,7 +335,7 @@ void IslandNetwork::released(Ipv4 address) {
 void IslandNetwork::prepare_start(const std::string&, const std::string& address, Done done) {
   publish_names();
   const auto number = parse_ipv4(address);
-  if (!number) return done(error(Reason::InternalError, "the pod has no address"));
+  if (!number) return done(error(Reason::ServiceUnavailable, "all addresses of pods are in use"));
   if (const auto found = ready_.find(*number); found != ready_.end()) {
     const int fd = found->second;
     ready_.erase(found);

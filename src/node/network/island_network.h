@@ -66,10 +66,10 @@ class IslandNetwork : public PodNetwork, public NameSink {
   bool greeted_ = false, api_answered_ = false;
   int keeper_child_ = 0;
   Error refusal_;
-  std::map<Ipv4, int> ready_;        // namespaces nobody uses yet
-  std::deque<Ipv4> pool_;            // addresses of the pool: ready, or being made
-  std::set<Ipv4> asked_;             // being made
-  std::map<Ipv4, Done> waiting_;     // starts that need one
+  std::map<Ipv4, int> ready_;     // namespaces nobody uses yet
+  std::deque<Ipv4> pool_;         // addresses of the pool: ready, or being made
+  std::set<Ipv4> asked_;          // being made
+  std::map<Ipv4, Done> waiting_;  // starts that need one
   std::vector<std::string> notes_;
   std::function<void()> noted_, reset_;
   int failures_ = 0;

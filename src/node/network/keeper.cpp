@@ -11,9 +11,9 @@
 #include <optional>
 #include <sched.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -103,8 +103,8 @@ Result<void> Keeper::open() {
   loop_.watch(links_->fd(), EPOLLIN, [this](uint32_t) { read_links(); });
   loop_.watch(maker_.ready_fd(), EPOLLIN, [this](uint32_t) { hand_out_namespaces(); });
   loop_.watch(listener_, EPOLLIN, [this](uint32_t) { accept_server(); });
-  // What a server has said is known before any question is answered: a name that was sent before its
-  // pod was started is there when that pod asks.
+  // What a server has said is known before any question is answered: a name that was sent before
+  // its pod was started is there when that pod asks.
   loop_.before_each_turn([this] { read_servers(); });
   // Takes a while: nobody waits for it.
   outbound_ = std::thread([this] {
@@ -112,7 +112,8 @@ Result<void> Keeper::open() {
     const std::lock_guard lock(outbound_mutex_);
     way_out_ = std::move(made);
     const uint64_t one = 1;
-    if (write(outbound_done_, &one, sizeof one) < 0) log_warning("the keeper could not wake itself");
+    if (write(outbound_done_, &one, sizeof one) < 0)
+      log_warning("the keeper could not wake itself");
   });
   loop_.watch(outbound_done_, EPOLLIN, [this](uint32_t) {
     uint64_t ignored = 0;
@@ -143,8 +144,9 @@ void Keeper::watch_outbound() {
     loop_.forget(process);
     close(process);
     end_outbound(way_out_);
-    way_out_ = {"pods cannot reach the world any more: slirp4netns ended (`trainyard down` and `up` "
-                "start it again)"};
+    way_out_ = {
+        "pods cannot reach the world any more: slirp4netns ended (`trainyard down` and `up` "
+        "start it again)"};
     for (Server& server : servers_)
       tell_about_outbound(server);
   });
@@ -283,8 +285,7 @@ void Keeper::hand_out_namespaces() {
     if (made.fd) {
       channel.send("made " + ipv4_text(made.address), {*made.fd});
     } else {
-      channel.send(
-          fmt::format("refused {} {}", ipv4_text(made.address), made.fd.error().message));
+      channel.send(fmt::format("refused {} {}", ipv4_text(made.address), made.fd.error().message));
     }
   }
 }

@@ -3,15 +3,14 @@
 // and a text, some with descriptors. One end may be newer than the other by one version.
 //
 //   server                                   keeper
-//   hello <version>                          hello <version> <pid>, with the island's namespace and,
+//   hello <version>                          hello <version> <pid>, with the island's namespace
+//   and,
 //                                            of an ordinary user, the user namespace that owns it
-//   make <address>                           made <address>, with a namespace | refused <address> <why>
-//   listen <address> <port>                  listening, with a listener | refused listen <why>
-//   names begin                              what follows replaces all names and forwards at `commit`
-//   names add|remove, then lines             records of DnsZone
-//   forwards, then lines                     <address> <port> <protocol> [<target>,...]; none: gone
-//   names commit
-//   end                                      the keeper ends
+//   make <address>                           made <address>, with a namespace | refused <address>
+//   <why> listen <address> <port>                  listening, with a listener | refused listen
+//   <why> names begin                              what follows replaces all names and forwards at
+//   `commit` names add|remove, then lines             records of DnsZone forwards, then lines
+//   <address> <port> <protocol> [<target>,...]; none: gone names commit end the keeper ends
 //                                            note <a sentence for the user: what does not work>
 
 #include <deque>

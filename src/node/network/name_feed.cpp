@@ -186,8 +186,9 @@ void NameFeed::forget_pod(const std::string& uid) {
 
 void NameFeed::on_endpoints(const ObjectEvent& event) {
   const Object& object = *event.object;
-  const std::string_view name =
-      event.resource.kind == "EndpointSlice" ? object.label(kServiceLabel).value_or("") : object.name();
+  const std::string_view name = event.resource.kind == "EndpointSlice"
+                                    ? object.label(kServiceLabel).value_or("")
+                                    : object.name();
   const auto found = services_.find(key_of(object.ns(), name));
   if (found != services_.end() && found->second->selector.empty()) mark(*found->second);
 }
@@ -238,9 +239,8 @@ void NameFeed::tell_changes() {
     std::ranges::set_difference(service->told.records, now.records, std::back_inserter(removed));
     for (const std::string& forward : service->told.forwards) {
       const std::string door = without_targets(forward);
-      const bool stays = std::ranges::any_of(now.forwards, [&](const std::string& each) {
-        return without_targets(each) == door;
-      });
+      const bool stays = std::ranges::any_of(
+          now.forwards, [&](const std::string& each) { return without_targets(each) == door; });
       if (!stays) forwards.push_back(door);
     }
     std::ranges::set_difference(now.forwards, service->told.forwards, std::back_inserter(forwards));

@@ -41,7 +41,7 @@ class NameFeed {
     std::string ns, name;
     Json tree;
     std::vector<std::pair<std::string, std::string>> selector;
-    std::string index_key;  // where it stands in by_label_
+    std::string index_key;                                       // where it stands in by_label_
     std::map<std::string, std::optional<ServiceEndpoint>> pods;  // by uid
     ServiceNames told;
     bool dirty = false;
@@ -68,9 +68,9 @@ class NameFeed {
   PodNetwork& network_;
   NameSink& sink_;
   std::map<std::string, std::unique_ptr<FollowedService>, std::less<>> services_;  // by ns/name
-  std::unordered_map<std::string, std::vector<FollowedService*>> by_label_;  // ns/key=value
-  std::map<std::string, int, std::less<>> services_in_;                      // by namespace
-  std::map<std::string, FollowedPod, std::less<>> pods_;  // those behind a service, by uid
+  std::unordered_map<std::string, std::vector<FollowedService*>> by_label_;        // ns/key=value
+  std::map<std::string, int, std::less<>> services_in_;                            // by namespace
+  std::map<std::string, FollowedPod, std::less<>> pods_;     // those behind a service, by uid
   std::vector<std::string> ended_records_, ended_forwards_;  // of services that went
   std::vector<FollowedService*> dirty_;
   bool scheduled_ = false;

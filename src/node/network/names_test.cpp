@@ -21,10 +21,14 @@ TEST(Ipv4, TextsAreReadStrictly) {
     std::string_view text;
     std::optional<Ipv4> address;
   };
-  const Row rows[] = {{"10.244.0.5", 0x0af40005}, {"255.255.255.255", 0xffffffff},
-                      {"0.0.0.0", 0},             {"10.244.0", std::nullopt},
-                      {"10.244.0.256", std::nullopt}, {"10.244.0.-1", std::nullopt},
-                      {"10.244.0.0005", std::nullopt}, {"", std::nullopt},
+  const Row rows[] = {{"10.244.0.5", 0x0af40005},
+                      {"255.255.255.255", 0xffffffff},
+                      {"0.0.0.0", 0},
+                      {"10.244.0", std::nullopt},
+                      {"10.244.0.256", std::nullopt},
+                      {"10.244.0.-1", std::nullopt},
+                      {"10.244.0.0005", std::nullopt},
+                      {"", std::nullopt},
                       {"a.b.c.d", std::nullopt}};
   for (const Row& row : rows) {
     EXPECT_EQ(parse_ipv4(row.text), row.address) << row.text;
@@ -67,8 +71,8 @@ TEST(ServiceNames, WhichPodsAreFoundBehindAService) {
        R"({"metadata":{},"spec":{"hostname":"job-0","subdomain":"trainer"}})", "10.244.0.5", true,
        true, false, "job-0"},
       {"the subdomain of another service gives no name here",
-       R"({"metadata":{},"spec":{"hostname":"job-0","subdomain":"other"}})", "10.244.0.5", true, true,
-       false, ""},
+       R"({"metadata":{},"spec":{"hostname":"job-0","subdomain":"other"}})", "10.244.0.5", true,
+       true, false, ""},
       {"running and Ready",
        R"({"metadata":{},"spec":{},"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})",
        "10.244.0.5", true, true, true, ""},
@@ -150,8 +154,11 @@ TEST(ServiceNames, WhatEachSortOfServiceLeadsTo) {
        {"trainer.ns.svc.cluster.local A 10.96.3.4", "10.96.3.4 PTR trainer.ns.svc.cluster.local",
         "_http._tcp.trainer.ns.svc.cluster.local SRV 80 trainer.ns.svc.cluster.local"},
        {"10.96.3.4 80 TCP 192.0.2.1:9000"}},
-      {"ExternalName", R"({"type":"ExternalName","externalName":"example.org."})", {},
-       {"trainer.ns.svc.cluster.local CNAME example.org"}, {}},
+      {"ExternalName",
+       R"({"type":"ExternalName","externalName":"example.org."})",
+       {},
+       {"trainer.ns.svc.cluster.local CNAME example.org"},
+       {}},
   };
   for (const Row& row : rows) {
     const Json service = parsed(

@@ -1,7 +1,7 @@
 #pragma once
-// Makes pods' network namespaces on a thread of its own, one millisecond each: DNS and forwarding do
-// not wait for it. A namespace has lo, eth0 with its address on the island's bridge, and a default
-// route; it lives as long as someone holds its descriptor or runs in it.
+// Makes pods' network namespaces on a thread of its own, one millisecond each: DNS and forwarding
+// do not wait for it. A namespace has lo, eth0 with its address on the island's bridge, and a
+// default route; it lives as long as someone holds its descriptor or runs in it.
 
 #include <condition_variable>
 #include <deque>

@@ -27,8 +27,12 @@ uint32_t network_order(Ipv4 address) {
 
 // Stable for an address, so that peers which remember the last holder's reach the next one.
 std::string mac_of(Ipv4 address) {
-  return {0x0a, 0x58, static_cast<char>(address >> 24), static_cast<char>(address >> 16),
-          static_cast<char>(address >> 8), static_cast<char>(address)};
+  return {0x0a,
+          0x58,
+          static_cast<char>(address >> 24),
+          static_cast<char>(address >> 16),
+          static_cast<char>(address >> 8),
+          static_cast<char>(address)};
 }
 
 ifinfomsg link_body(int index, bool up) {
@@ -183,8 +187,7 @@ void add_pod_link(NetlinkBatch& batch, int bridge, int pod_namespace, Ipv4 addre
 Result<NetlinkSocket> NetlinkSocket::open(uint32_t groups) {
   const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
   if (fd < 0)
-    return error(Reason::InternalError,
-                 fmt::format("no netlink socket: {}", std::strerror(errno)));
+    return error(Reason::InternalError, fmt::format("no netlink socket: {}", std::strerror(errno)));
   NetlinkSocket out(fd);
   sockaddr_nl own{};
   own.nl_family = AF_NETLINK;
@@ -192,8 +195,7 @@ Result<NetlinkSocket> NetlinkSocket::open(uint32_t groups) {
   const timeval patience{kAnswerSeconds, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof own) != 0)
-    return error(Reason::InternalError,
-                 fmt::format("no netlink socket: {}", std::strerror(errno)));
+    return error(Reason::InternalError, fmt::format("no netlink socket: {}", std::strerror(errno)));
   return out;
 }
 

@@ -18,8 +18,7 @@ class NetlinkBatch {
   // `body` is the fixed part of the message (ifinfomsg, ifaddrmsg, rtmsg).
   template <typename Body>
   void begin(uint16_t type, uint16_t flags, const Body& body) {
-    begin_message(type, flags,
-                  {reinterpret_cast<const char*>(&body), sizeof body});
+    begin_message(type, flags, {reinterpret_cast<const char*>(&body), sizeof body});
   }
   void put(uint16_t attribute, std::string_view bytes);
   void put_u8(uint16_t attribute, uint8_t value);

@@ -32,8 +32,9 @@ std::string find_program(const char* name) {
 Outbound start_outbound(HostThread& host) {
   const std::string program = find_program("slirp4netns");
   if (program.empty())
-    return {"pods cannot reach the world: slirp4netns is not installed (apt install slirp4netns, "
-            "then `trainyard down` and `up`)"};
+    return {
+        "pods cannot reach the world: slirp4netns is not installed (apt install slirp4netns, "
+        "then `trainyard down` and `up`)"};
   int ready[2], alive[2];
   if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(alive, O_CLOEXEC) != 0)
     return {"pods cannot reach the world: no pipe for slirp4netns"};
@@ -46,9 +47,10 @@ Outbound start_outbound(HostThread& host) {
   posix_spawn_file_actions_addclosefrom_np(&actions, 12);
   const std::string pid = std::to_string(getpid());
   // Pods must not reach what listens on the host's own loopback, such as a plain API socket.
-  const char* arguments[] = {"slirp4netns",  "--configure", "--mtu=1500",
-                             "--disable-host-loopback",
-                             "--ready-fd=10", "--exit-fd=11", pid.c_str(), kTap, nullptr};
+  const char* arguments[] = {
+      "slirp4netns",   "--configure",  "--mtu=1500", "--disable-host-loopback",
+      "--ready-fd=10", "--exit-fd=11", pid.c_str(),  kTap,
+      nullptr};
   pid_t child = 0;
   int problem = 0;
   host.run([&] {
@@ -60,14 +62,15 @@ Outbound start_outbound(HostThread& host) {
   close(alive[0]);
   pollfd waiting{ready[0], POLLIN, 0};
   char byte = 0;
-  const bool started = problem == 0 && poll(&waiting, 1, kStartTimeoutMs) > 0 &&
-                       read(ready[0], &byte, 1) == 1;
+  const bool started =
+      problem == 0 && poll(&waiting, 1, kStartTimeoutMs) > 0 && read(ready[0], &byte, 1) == 1;
   close(ready[0]);
   if (!started) {
     close(alive[1]);
     if (problem == 0) waitpid(child, nullptr, 0);
-    return {"pods cannot reach the world: slirp4netns does not start here (its words are in "
-            "keeper/log of the state folder)"};
+    return {
+        "pods cannot reach the world: slirp4netns does not start here (its words are in "
+        "keeper/log of the state folder)"};
   }
   // It asks on the tap who has a pod's address: the island does.
   write_sysctl("/proc/sys/net/ipv4/conf/tap0/proxy_arp", "1");

@@ -10,8 +10,8 @@ namespace yard {
 
 struct Outbound {
   std::string problem{};  // why there is no way out; "": there is one
-  int pid = 0;     // of slirp4netns
-  int alive = -1;  // it ends when the last copy of this descriptor is closed, so with us
+  int pid = 0;            // of slirp4netns
+  int alive = -1;         // it ends when the last copy of this descriptor is closed, so with us
 };
 // In a thread of the island; blocks until it carries.
 Outbound start_outbound(HostThread& host);

@@ -1,7 +1,7 @@
 #pragma once
-// How pods are on the network, as the agent and the runtime see it: which address a pod has, and the
-// namespace its processes live in. IslandNetwork gives each pod its own; in SharedNetwork all are on
-// the host's. Loop thread.
+// How pods are on the network, as the agent and the runtime see it: which address a pod has, and
+// the namespace its processes live in. IslandNetwork gives each pod its own; in SharedNetwork all
+// are on the host's. Loop thread.
 
 #include <functional>
 #include <map>
@@ -44,7 +44,8 @@ class PodNetwork {
     facts_.api_port = port;
   }
 
-  // The address of a pod, the same until it is released. `known` is the one it had before a restart.
+  // The address of a pod, the same until it is released. `known` is the one it had before a
+  // restart.
   std::string address_for(const std::string& uid, std::string_view known);
   std::string address_of(std::string_view uid) const;  // "": it has none
   void release(std::string_view uid);

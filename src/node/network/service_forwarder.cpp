@@ -106,8 +106,8 @@ void ServiceForwarder::open_door(const std::string& key, Door& door, Ipv4 addres
   own.sin_port = htons(port);
   own.sin_addr.s_addr = htonl(address);
   const int on = 1;
-  door.fd = socket(AF_INET, (door.is_udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                   0);
+  door.fd =
+      socket(AF_INET, (door.is_udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   setsockopt(door.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (door.fd < 0 || bind(door.fd, reinterpret_cast<sockaddr*>(&own), sizeof own) != 0 ||
       (!door.is_udp && listen(door.fd, kBacklog) != 0)) {
@@ -252,15 +252,13 @@ void ServiceForwarder::read_door(int fd) {
     const ssize_t count =
         recvfrom(fd, buffer, sizeof buffer, 0, reinterpret_cast<sockaddr*>(&client), &size);
     if (count < 0) return;
-    const std::string name =
-        fmt::format("{} {} {}", fd, client.sin_addr.s_addr, client.sin_port);
+    const std::string name = fmt::format("{} {} {}", fd, client.sin_addr.s_addr, client.sin_port);
     auto known = talk_of_.find(name);
     if (known == talk_of_.end()) {
       if (talks_.size() >= kMostTalks) continue;
       const int talk = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
       const sockaddr_in& where = door.targets[door.turn++ % door.targets.size()];
-      if (talk < 0 ||
-          connect(talk, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0) {
+      if (talk < 0 || connect(talk, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0) {
         if (talk >= 0) close(talk);
         continue;
       }

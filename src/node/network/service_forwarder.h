@@ -1,6 +1,7 @@
 #pragma once
-// ClusterIPs: a listener on each address and port of a Service, and bytes carried to one of the pods
-// behind it. TCP and UDP. Lives in the island, where every address of the service range is local.
+// ClusterIPs: a listener on each address and port of a Service, and bytes carried to one of the
+// pods behind it. TCP and UDP. Lives in the island, where every address of the service range is
+// local.
 
 #include <map>
 #include <memory>
@@ -18,8 +19,8 @@ class ServiceForwarder {
  public:
   explicit ServiceForwarder(FdLoop& loop);
   ~ServiceForwarder();
-  // `<address> <port> TCP|UDP [<target>:<port>,...]`; without targets the listener goes, and whoever
-  // connects is refused.
+  // `<address> <port> TCP|UDP [<target>:<port>,...]`; without targets the listener goes, and
+  // whoever connects is refused.
   void set(std::string_view line);
   // Drops every listener that none of these lines names.
   void keep_only(const std::vector<std::string>& lines);

@@ -40,8 +40,7 @@ std::string dashed(std::string address) {
 // Where a port of the service leads at this endpoint; 0: it has no port of that name.
 int target_port(const Json& port, const ServiceEndpoint& endpoint) {
   const auto named = [&](std::string_view name) {
-    const auto found =
-        std::ranges::find(endpoint.ports, name, &std::pair<std::string, int>::first);
+    const auto found = std::ranges::find(endpoint.ports, name, &std::pair<std::string, int>::first);
     return found == endpoint.ports.end() ? 0 : found->second;
   };
   if (endpoint.by_hand) return named(text_at(port, {"name"}));
@@ -77,7 +76,8 @@ void add_headless(ServiceNames& out, const Json& service, const std::string& dom
     for (const Json& port : list_at(service, {"spec", "ports"})) {
       const std::string name = port_name(port, domain);
       const int number = target_port(port, endpoint);
-      if (!name.empty() && number > 0) out.records.insert(fmt::format("{} SRV {} {}", name, number, own));
+      if (!name.empty() && number > 0)
+        out.records.insert(fmt::format("{} SRV {} {}", name, number, own));
     }
   }
 }
@@ -165,8 +165,9 @@ std::vector<ServiceEndpoint> endpoints_endpoints(const Json& endpoints) {
 
 ServiceNames service_names(const Json& service, const std::vector<ServiceEndpoint>& endpoints) {
   ServiceNames out;
-  const std::string domain = fmt::format("{}.{}.svc.{}", name_of(service),
-                                         text_at(service, {"metadata", "namespace"}), kClusterDomain);
+  const std::string domain =
+      fmt::format("{}.{}.svc.{}", name_of(service), text_at(service, {"metadata", "namespace"}),
+                  kClusterDomain);
   if (text_at(service, {"spec", "type"}) == "ExternalName") {
     std::string_view target = text_at(service, {"spec", "externalName"});
     while (target.ends_with('.'))

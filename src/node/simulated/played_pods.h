@@ -43,6 +43,7 @@ class PlayedPodRuntime : public PodRuntime {
   void measure(std::string_view, std::function<void(PodUsage)> done) override {
     loop_.post([done = std::move(done)] { done({}); });
   }
+  void replace_files(std::string_view, LaunchVolume) override {}
   void stop(std::string_view uid) override;
   void remove(std::string_view uid) override;
 
