@@ -213,7 +213,7 @@ ClientWrite set_gang_size(const TrainingJob& job, const ReplicaPod& pod, int siz
 }
 
 ClientWrite delete_service(const TrainingJob& job, std::string_view name) {
-  return {ClientWrite::Verb::Delete, kServiceResource, job.ns, std::string(name),
+  return {ClientWrite::Verb::Delete, kReplicaServiceResource, job.ns, std::string(name),
           JsonObject{{"propagationPolicy", "Background"}}};
 }
 

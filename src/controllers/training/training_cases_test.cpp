@@ -71,7 +71,7 @@ Json first_look(const Json& given) {
   JsonArray services;
   for (const ClientWrite& write : plan_training_job(world).plan.writes) {
     if (write.resource == kPodResource) pods[write.name] = shown(write.object);
-    if (write.resource == kServiceResource)
+    if (write.resource == kReplicaServiceResource)
       services.emplace_back(
           fmt::format("{} {}", write.name, to_text(*find_path(write.object, {"spec", "ports"}))));
   }

@@ -59,7 +59,7 @@ TrainingController::TrainingController(Loop& loop, Client& client, TrainingSetti
   for (const Resource& resource : job_resources())
     subscriptions_.push_back(
         client_.follow(resource, [this](const ObjectEvent& event) { hear_job(event); }));
-  for (const Resource& resource : {kPodResource, kServiceResource})
+  for (const Resource& resource : {kPodResource, kReplicaServiceResource})
     subscriptions_.push_back(
         client_.follow(resource, [this](const ObjectEvent& event) { hear_dependent(event); }));
   subscriptions_.push_back(
@@ -156,7 +156,7 @@ void TrainingController::observe_dependents(TrainingWorld& world, Memory& memory
     const Object& object = *dependent.object;
     const auto owner = controller_of(object);
     if (!owner || owner->uid != world.job.uid || object.ns() != world.job.ns) continue;
-    if (dependent.resource == kServiceResource && object.label(kReplicaTypeLabel)) {
+    if (dependent.resource == kReplicaServiceResource && object.label(kReplicaTypeLabel)) {
       if (!object.is_being_deleted()) world.services.emplace_back(object.name());
       continue;
     }
@@ -204,7 +204,7 @@ void TrainingController::heard(const ObjectKey& key, const ClientWrite& asked,
   const bool creates = asked.verb == ClientWrite::Verb::Create;
   if (!creates && asked.verb != ClientWrite::Verb::Delete) return;
   const bool of_pod = asked.resource == kPodResource;
-  if (!of_pod && asked.resource != kServiceResource) return;
+  if (!of_pod && asked.resource != kReplicaServiceResource) return;
   const std::string what = of_pod ? "Pod" : "Service";
   if (answer) {
     tell(key, {EventNote::Type::Normal, (creates ? "SuccessfulCreate" : "SuccessfulDelete") + what,

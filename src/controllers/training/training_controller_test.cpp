@@ -24,7 +24,7 @@ TEST(TrainingController, FromCreatedToSucceeded) {
   EXPECT_EQ(to_text(*find(yard.training_job_named("PyTorchJob"), "spec")),
             to_text(*find(changed(job, "spec: {runPolicy: {suspend: false}}"), "spec")))
       << "defaults are not written back";
-  EXPECT_EQ(yard.client->list(kServiceResource, "default").size(), 3u);
+  EXPECT_EQ(yard.client->list(kReplicaServiceResource, "default").size(), 3u);
   yard.start_all();
   EXPECT_EQ(yard.states("PyTorchJob"), "Created Running");
   yard.end("j-master-0", 0);
@@ -174,7 +174,7 @@ TEST(TrainingController, SuspendedByKueueAndStartedByIt) {
   yard.change_training("PyTorchJob", "j", "spec: {runPolicy: {suspend: true}}");
   yard.reap();
   EXPECT_EQ(yard.pods_text(), "");
-  EXPECT_TRUE(yard.client->list(kServiceResource, "default").empty());
+  EXPECT_TRUE(yard.client->list(kReplicaServiceResource, "default").empty());
   EXPECT_EQ(yard.states("PyTorchJob"), "Created Running=False Suspended");
   EXPECT_EQ(yard.events("PyTorchJobSuspended").size(), 1u);
 }
@@ -190,7 +190,7 @@ TEST(TrainingController, ScalesByItsSubresource) {
   yard.settle();
   yard.reap();
   EXPECT_EQ(yard.pods_text(), "j-master-0 Pending, j-worker-0 Pending");
-  EXPECT_EQ(yard.client->list(kServiceResource, "default").size(), 2u);
+  EXPECT_EQ(yard.client->list(kReplicaServiceResource, "default").size(), 2u);
 }
 
 TEST(TrainingController, SomebodyElsesPodIsInTheWay) {
@@ -255,7 +255,7 @@ TEST(TrainingController, BothMpiJobsLieInOneStorage) {
   EXPECT_EQ(text_at(stored, {"metadata", "annotations", kWrittenAs}), "v2beta1");
   EXPECT_EQ(yard.pods_text(), "j-launcher Pending, j-worker-0 Pending, j-worker-1 Pending");
   EXPECT_NE(yard.client->get({"v1", "ConfigMap"}, "default", "j-config"), nullptr);
-  EXPECT_NE(yard.client->get(kServiceResource, "default", "j"), nullptr);
+  EXPECT_NE(yard.client->get(kReplicaServiceResource, "default", "j"), nullptr);
   yard.start_all();
   const ObjectPtr config = yard.client->get({"v1", "ConfigMap"}, "default", "j-config");
   EXPECT_NE(text_at(config->tree(), {"data", "discover_hosts.sh"}).find("j-worker-1"),

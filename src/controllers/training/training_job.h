@@ -32,7 +32,7 @@ inline constexpr std::string_view kGangSize = "trainyard.dev/gang-size";
 // On pods, for the agent: `host:port` to wait for before the containers start (design §6.8).
 inline constexpr std::string_view kWaitFor = "trainyard.dev/wait-for";
 
-inline const Resource kServiceResource{"v1", "Service"};
+inline const Resource kReplicaServiceResource{"v1", "Service"};
 inline constexpr int kMostReplicas = 100'000;  // of one type; more is taken for this many
 
 enum class ReplicaRestart { Always, OnFailure, Never, ExitCode };
