@@ -256,19 +256,22 @@ class Planner {
 
   // --- objects beside pods and Services
 
-  // Answers whether nobody else's object stands in the way.
+  // Answers whether all are there and nobody else's object stands in the way.
   bool ensure_extras() {
-    bool is_free = true;
+    bool is_ready = true;
     for (const TrainingWorld::Extra& extra : world_.extras) {
       const std::string_view kind = text_at(extra.wanted, {"kind"});
       if (extra.existing && !extra.is_ours && kind != "ServiceAccount") {
-        is_free = false;
+        is_ready = false;
         remark(
             fmt::format("exists {}", kind), EventNote::Type::Warning, "ErrResourceExists",
             fmt::format("Resource \"{}\" of {}Kind \"{}\" already exists and is not managed by {}",
                         name_of(extra.wanted), job_.kind->kind, kind, job_.kind->kind));
       } else if (!extra.existing) {
+        // Pods may need it to be admitted: they come with the next look.
         write(create_object(job_, extra.wanted));
+        look_again_at(world_.now);
+        is_ready = false;
       } else if (extra.is_ours && !holds(*extra.existing, extra.wanted)) {
         Json next = extra.wanted;
         next.get_object()["metadata"] = *find(*extra.existing, "metadata");
@@ -277,7 +280,7 @@ class Planner {
         write(std::move(update));
       }
     }
-    return is_free;
+    return is_ready;
   }
 
   // Whether all that is wanted, outside metadata, is there; the server may have added to it.
