@@ -62,6 +62,7 @@ struct NodeFlags {
   std::vector<std::string> capacity;  // cpu=6, memory=16Gi
   std::vector<std::string> labels;    // key=value
   int fake_gpus = 0;
+  int pod_pids_limit = 0;  // 0: the default of NodeOptions
   std::vector<std::string> simulate;  // nodes=100, cpu=8, memory=64Gi, gpu=8
 };
 

@@ -10,6 +10,7 @@
 
 #include "api/tree.h"
 #include "base/strings.h"
+#include "json/json.h"
 #include "main/config.h"
 #include "main/connect.h"
 
@@ -72,16 +73,19 @@ std::vector<std::string> image_lines(const StateFolder& folder) {
   return out;
 }
 
-// What the server says on its node that pods have to do without.
+// What the server says on its node that pods have to do without: a condition each, a sentence a line.
 void add_degradations(InfoFacts& facts, const StateFolder& folder) {
   const auto answer = connect_to(folder)->call("GET", "/api/v1/nodes", {}, "");
   const auto nodes = parse_json(answer && answer->status == 200 ? answer->body : "");
   if (!nodes) return;
   for (const Json& node : list_at(nodes->value, {"items"})) {
     for (const Json& condition : list_at(node, {"status", "conditions"})) {
-      if (text_at(condition, {"type"}) == "NetworkDegraded" &&
-          text_at(condition, {"status"}) == "True")
-        facts.degradations.emplace_back(text_at(condition, {"message"}));
+      const std::string_view type = text_at(condition, {"type"});
+      if ((type != "NetworkDegraded" && type != "SandboxDegraded") ||
+          text_at(condition, {"status"}) != "True")
+        continue;
+      for (const std::string_view line : split(text_at(condition, {"message"}), '\n'))
+        facts.degradations.emplace_back(line);
     }
   }
 }

@@ -41,8 +41,10 @@
 #include "node/log_archive.h"
 #include "node/pod_logs.h"
 #include "node/real_pod_runtime.h"
+#include "node/sandbox_facts.h"
 #include "node/shim_program.h"
 #include "node/simulated/played_pods.h"
+#include "node/volume_updates.h"
 #include "scheduler/scheduler.h"
 #include "store/sqlite_log.h"
 #include "store/store.h"
@@ -141,6 +143,28 @@ struct Controllers {
   TrainingController training;
 };
 
+// NVML may take its time: the API answers meanwhile, the node is there once its GPUs are known.
+void start_agent(Agent& agent, Loop& loop, const NodeOptions& node) {
+  if (node.simulated > 0 || node.fake_gpus > 0 || !has_gpu_driver()) {
+    if (node.simulated == 0) agent.set_gpus(pretended_gpus(node.fake_gpus));
+    return agent.start();
+  }
+  struct Found {
+    std::vector<Gpu> gpus;
+    std::string problem;
+  };
+  auto found = std::make_shared<Found>();
+  loop.run_blocking([found] { found->gpus = discover_gpus(found->problem); },
+                    [found, &agent] {
+                      if (!found->problem.empty())
+                        log_warning("GPUs are not offered to pods: {}", found->problem);
+                      for (const Gpu& gpu : found->gpus)
+                        log_info("GPU {}: {}, {} MiB", gpu.id, gpu.name, gpu.memory_bytes >> 20);
+                      agent.set_gpus(std::move(found->gpus));
+                      agent.start();
+                    });
+}
+
 }  // namespace
 
 int serve(StateFolder folder, const ServeOptions& given) {
@@ -218,6 +242,9 @@ int serve(StateFolder folder, const ServeOptions& given) {
   if (!shim) return fail(options, shim.error());
   network.network().set_host_api(host, *port);
   RealPodRuntime runtime(*loop, state, *shim, network.network());
+  MachineFacts machine = read_machine(state);
+  machine.degradations =
+      sandbox_degradations({geteuid() == 0, probe_sandbox(*shim, state), runtime.refusals()});
   PlayedPodRuntime played(*loop);
   PodLogs pod_logs(client, *loop, runtime);
   LogArchive log_archive(client, *loop, state + "/logs",
@@ -232,6 +259,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
     return image_warnings(encoded, images);
   });
   std::unique_ptr<Agent> agent;
+  std::unique_ptr<VolumeUpdates> volume_updates;
   std::unique_ptr<Scheduler> scheduler;
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
@@ -247,14 +275,15 @@ int serve(StateFolder folder, const ServeOptions& given) {
       controllers = std::make_unique<Controllers>(*loop, client, identity, state, token_source);
       scheduler = std::make_unique<Scheduler>(client, *loop);
       PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
-      agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node,
-                                      read_machine(state), simulated ? nullptr : &token_source);
+      agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node, machine,
+                                      simulated ? nullptr : &token_source);
       if (!simulated) {
         start_names(network, client, *loop, [&agent](std::string problem) {
           if (agent) agent->set_network_problem(std::move(problem));
         });
       }
-      agent->start();
+      start_agent(*agent, *loop, node);
+      volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
       log_archive.start();
       api.set_ready(true);
       http->start();
@@ -272,6 +301,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
 
   api.shut_down();
   http->stop();
+  volume_updates.reset();
   network.names.reset();
   agent.reset();  // pods run on
   scheduler.reset();

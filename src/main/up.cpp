@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -19,6 +20,7 @@
 #include "main/commands.h"
 #include "main/config.h"
 #include "main/serve.h"
+#include "node/cgroup_folders.h"
 #include "node/end_pods.h"
 #include "node/network/island_network.h"
 
@@ -54,6 +56,9 @@ constexpr int kPodGraceMs = 10'000;
     arguments.insert(arguments.end(), {"--node-label", entry.c_str()});
   const std::string gpus = std::to_string(options.node.fake_gpus);
   if (options.node.fake_gpus > 0) arguments.insert(arguments.end(), {"--fake-gpus", gpus.c_str()});
+  const std::string processes = std::to_string(options.node.pod_pids_limit);
+  if (options.node.pod_pids_limit > 0)
+    arguments.insert(arguments.end(), {"--pod-pids-limit", processes.c_str()});
   for (const std::string& entry : options.node.simulate)
     arguments.insert(arguments.end(), {"--simulate", entry.c_str()});
   arguments.push_back(nullptr);
@@ -110,6 +115,10 @@ void add_node_flags(CLI::App* command, NodeFlags& flags) {
       ->add_option("--fake-gpus", flags.fake_gpus, "nvidia.com/gpu without any device, for tests")
       ->check(CLI::Range(0, 1024));
   command
+      ->add_option("--pod-pids-limit", flags.pod_pids_limit,
+                   "how many processes and threads a container may have (default: 32768)")
+      ->check(CLI::Range(1, 4'194'304));
+  command
       ->add_option("--simulate", flags.simulate,
                    "nodes whose pods are played, not run, in place of this machine: "
                    "nodes=100,cpu=8,memory=64Gi,gpu=8")
@@ -162,6 +171,7 @@ Result<NodeOptions> node_options(const NodeFlags& flags) {
     out.labels[entry.substr(0, equals)] = entry.substr(equals + 1);
   }
   out.fake_gpus = flags.fake_gpus;
+  if (flags.pod_pids_limit > 0) out.pod_pids_limit = flags.pod_pids_limit;
   TRY(add_simulated(flags.simulate, out));
   return out;
 }
@@ -271,6 +281,7 @@ void add_down(Program& program) {
       end_pods(folder->path(), std::chrono::milliseconds(kPodGraceMs));
       if (pods > 0) std::printf("ended %d pod%s\n", pods, pods == 1 ? "" : "s");
       end_keeper(folder->path());
+      sweep_all_cgroups(std::filesystem::absolute(folder->path()).lexically_normal().string());
       return kOk;
     };
   });

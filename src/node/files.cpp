@@ -74,9 +74,30 @@ std::optional<std::string> read_tail(const std::string& path, size_t limit) {
   return read_all(fd, limit);
 }
 
+namespace {
+
+void open_folders_below(const std::string& path) {
+  struct stat facts;
+  if (lstat(path.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) return;
+  chmod(path.c_str(), 0700);
+  std::error_code code;
+  for (std::filesystem::directory_iterator at(path, code), end; !code && at != end;
+       at.increment(code))
+    open_folders_below(at->path().string());
+}
+
+}  // namespace
+
 void remove_folder(const std::string& path) {
   std::error_code code;
   std::filesystem::remove_all(path, code);
+  if (code) {
+    // What a container closed to itself is closed to us too when we are not root: opened, then
+    // again.
+    open_folders_below(path);
+    code.clear();
+    std::filesystem::remove_all(path, code);
+  }
   if (code) log_warning("cannot remove {}: {}", path, code.message());
 }
 

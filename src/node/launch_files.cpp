@@ -19,11 +19,8 @@ JsonArray texts(const std::vector<std::string>& list) {
 }
 
 JsonObject mount(std::string source, std::string_view target) {
-  return {{"source", std::move(source)},
-          {"target", target},
-          {"subPath", ""},
-          {"readOnly", false},
-          {"recursive", false}};
+  return {{"source", std::move(source)}, {"target", target},   {"subPath", ""},
+          {"readOnly", false},           {"recursive", false}, {"recursivelyReadOnly", false}};
 }
 
 JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodFolders& folders) {
@@ -54,9 +51,17 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
     entry["subPath"] = each.sub_path;
     entry["readOnly"] = each.read_only;
     entry["recursive"] = host_path || is_images;
+    entry["recursivelyReadOnly"] = each.recursively_read_only;
     out.push_back(std::move(entry));
   }
   return out;
+}
+
+bool is_set(const std::vector<CgroupFolder>& cgroups, std::string_view file) {
+  return std::ranges::any_of(cgroups, [&](const CgroupFolder& cgroup) {
+    return std::ranges::any_of(cgroup.limits,
+                               [&](const auto& limit) { return limit.first == file; });
+  });
 }
 
 }  // namespace
@@ -64,13 +69,15 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
 std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
                             std::string_view boot_id) {
   JsonArray memory;
-  memory.push_back(
-      JsonObject{{"folder", folders.run + "/shm"}, {"bytes", launch.shared_memory_bytes}});
+  if (!launch.host_ipc)
+    memory.push_back(JsonObject{
+        {"folder", folders.run + "/shm"}, {"bytes", launch.shared_memory_bytes}, {"group", -1}});
   JsonArray volumes;
   for (const LaunchVolume& volume : launch.volumes) {
     if (volume.type == LaunchVolume::Type::Memory)
-      memory.push_back(
-          JsonObject{{"folder", folders.volume(volume.name)}, {"bytes", volume.bytes}});
+      memory.push_back(JsonObject{{"folder", folders.volume(volume.name)},
+                                  {"bytes", volume.bytes},
+                                  {"group", volume.group.value_or(-1)}});
     if (volume.type == LaunchVolume::Type::HostPath)
       volumes.push_back(JsonObject{{"name", volume.name}, {"path", volume.path}});
   }
@@ -83,8 +90,12 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
                             {"hosts", !launch.hosts.empty()},
                             {"resolvConf", !launch.resolv_conf.empty()},
                             {"address", launch.address},
+                            {"gpus", JsonArray(launch.gpus.begin(), launch.gpus.end())},
                             {"hostNetwork", launch.host_network},
                             {"logFolder", folders.logs},
+                            {"hostIPC", launch.host_ipc},
+                            {"hostPID", launch.host_pid},
+                            {"sharePID", launch.share_pid},
                             {"memory", std::move(memory)},
                             {"hostPaths", std::move(volumes)}});
 }
@@ -103,27 +114,38 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
     JsonArray limits;
     for (const auto& [file, text] : cgroup.limits)
       limits.push_back(JsonObject{{"file", file}, {"text", text}});
-    cgroup_list.push_back(JsonObject{{"folder", cgroup.folder}, {"limits", std::move(limits)}});
+    cgroup_list.push_back(JsonObject{
+        {"folder", cgroup.folder}, {"limits", std::move(limits)}, {"unified", cgroup.unified}});
   }
-  return to_text(JsonObject{{"version", 1},
-                            {"container", launch.container},
-                            {"run", launch.run},
-                            {"argv", texts(launch.argv)},
-                            {"env", texts(launch.env)},
-                            {"workingFolder", launch.working_folder},
-                            {"privateRoot", true},
-                            {"rootFolder", launch.root_folder},
-                            {"readOnlyRoot", launch.read_only_root},
-                            {"noNewPrivileges", launch.no_new_privileges},
-                            {"hostFolders", std::move(host_folders)},
-                            {"mounts", mounts(launch, pod, folders)},
-                            {"cgroups", std::move(cgroup_list)},
-                            {"uid", launch.uid},
-                            {"gid", launch.gid},
-                            {"groups", std::move(groups)},
-                            {"capabilities", launch.capabilities},
-                            {"oomScoreAdjust", launch.oom_score_adjust},
-                            {"messageFromLog", launch.message_from_log}});
+  return to_text(JsonObject{
+      {"version", 1},
+      {"container", launch.container},
+      {"run", launch.run},
+      {"argv", texts(launch.argv)},
+      {"env", texts(launch.env)},
+      {"workingFolder", launch.working_folder},
+      {"privateRoot", true},
+      {"rootFolder", launch.root_folder},
+      {"readOnlyRoot", launch.read_only_root},
+      {"noNewPrivileges", launch.no_new_privileges},
+      {"hostIPC", pod.host_ipc},
+      {"privileged", launch.privileged},
+      {"maskedProc", launch.masked_proc},
+      {"systemCalls", launch.system_calls},
+      // What a control group holds, the shim need not.
+      {"processesLimit", is_set(cgroups, "pids.max") ? 0 : launch.processes_limit.value_or(0)},
+      {"memoryLimit", is_set(cgroups, "memory.limit_in_bytes") || is_set(cgroups, "memory.max")
+                          ? 0
+                          : launch.memory_limit_bytes.value_or(0)},
+      {"hostFolders", std::move(host_folders)},
+      {"mounts", mounts(launch, pod, folders)},
+      {"cgroups", std::move(cgroup_list)},
+      {"uid", launch.uid},
+      {"gid", launch.gid},
+      {"groups", std::move(groups)},
+      {"capabilities", launch.capabilities},
+      {"oomScoreAdjust", launch.oom_score_adjust},
+      {"messageFromLog", launch.message_from_log}});
 }
 
 }  // namespace yard

@@ -8,16 +8,17 @@
 #include "api/tree.h"
 #include "base/strings.h"
 #include "node/capabilities.h"
+#include "node/gpus.h"
 #include "node/log_layout.h"
 #include "node/network/resolv_conf.h"
 #include "node/pod_volumes.h"
+#include "node/seccomp.h"
 
 namespace yard {
 namespace {
 
 constexpr std::string_view kPath =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/.trainyard/bin";
-constexpr int64_t kMostProcesses = 32768;  // a fork bomb ends in its pod
 
 std::string hosts_text(const Json& pod, const LaunchFacts& facts) {
   std::string out =
@@ -70,7 +71,6 @@ void set_limits(ContainerLaunch& launch, const Json& container) {
   if (const auto memory = amount("limits", "memory")) launch.memory_limit_bytes = memory->value();
   if (const auto cpu = amount("limits", "cpu")) launch.cpu_limit_milli = cpu->milli();
   if (const auto cpu = amount("requests", "cpu")) launch.cpu_request_milli = cpu->milli();
-  launch.processes_limit = kMostProcesses;
 }
 
 Result<std::string> sub_path_of(const Json& mount, const Environment& environment) {
@@ -116,7 +116,8 @@ std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& pod
     if (!target.starts_with('/')) target.insert(0, "/");
     launch.mounts.push_back(
         {std::string(text_at(mount, {"name"})), std::move(target), std::move(*sub_path),
-         bool_at(mount, {"readOnly"}) || is_read_only_volume(pod, text_at(mount, {"name"}))});
+         bool_at(mount, {"readOnly"}) || is_read_only_volume(pod, text_at(mount, {"name"})), "",
+         text_at(mount, {"recursiveReadOnly"}) == "Enabled"});
   }
   return std::nullopt;
 }
@@ -197,6 +198,24 @@ std::optional<LaunchRefusal> set_identity(ContainerLaunch& launch, const Json& p
                            where};
 }
 
+std::optional<LaunchRefusal> set_system_calls(ContainerLaunch& launch, const Json& pod,
+                                              const Json& container) {
+  const SeccompChoice choice = seccomp_choice(pod, container);
+  if (choice.problem) return LaunchRefusal{"CreateContainerError", *choice.problem};
+  if (choice.filtered) launch.system_calls = filter_text(default_filter(launch.capabilities));
+  return std::nullopt;
+}
+
+// The machine's own settings are not a pod's to change, and namespaced ones are not made yet.
+Result<void> refuse_sysctls(const Json& pod) {
+  const JsonArray& sysctls = list_at(pod, {"spec", "securityContext", "sysctls"});
+  if (sysctls.empty()) return {};
+  return error(Reason::Forbidden,
+               fmt::format("forbidden sysctl: {} not allowlisted: sysctls of pods are not set on "
+                           "this machine; remove spec.securityContext.sysctls",
+                           quoted(text_at(sysctls[0], {"name"}))));
+}
+
 }  // namespace
 
 std::string pod_hostname(const Json& pod) {
@@ -207,6 +226,23 @@ std::string pod_hostname(const Json& pod) {
     out.pop_back();
   return out;
 }
+
+namespace {
+
+// Its own devices and no others, whatever it names itself.
+void show_gpus(Environment& environment, const std::vector<std::string>& given) {
+  constexpr std::string_view kCuda = "CUDA_VISIBLE_DEVICES", kToolkit = "NVIDIA_VISIBLE_DEVICES";
+  std::optional<std::string> wished;
+  for (const auto& [name, value] : environment) {
+    if (name == kCuda) wished = value;
+  }
+  std::erase_if(environment,
+                [&](const auto& entry) { return entry.first == kCuda || entry.first == kToolkit; });
+  environment.emplace_back(kCuda, visible_devices(given, wished));
+  environment.emplace_back(kToolkit, given.empty() ? "void" : join(given, ","));
+}
+
+}  // namespace
 
 ContainerLaunchResult container_launch(const Json& pod, const Json& container, int run,
                                        const LaunchFacts& facts) {
@@ -235,6 +271,7 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   }
   if ((out.refusal = set_command(launch, container, *environment, facts.image))) return out;
   if ((out.refusal = add_mounts(launch, pod, container, *environment))) return out;
+  if (facts.gpus) show_gpus(*environment, gpus_of_container(pod, launch.container, *facts.gpus));
   for (const auto& [name, value] : *environment)
     launch.env.push_back(name + "=" + value);
   launch.working_folder = text_at(container, {"workingDir"});
@@ -244,9 +281,14 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   launch.message_from_log =
       text_at(container, {"terminationMessagePolicy"}) == "FallbackToLogsOnError";
   launch.capabilities = container_capabilities(container);
-  launch.no_new_privileges = !bool_at(container, {"securityContext", "privileged"});
+  launch.privileged = bool_at(container, {"securityContext", "privileged"});
+  launch.no_new_privileges = !launch.privileged;
+  launch.masked_proc =
+      !launch.privileged && text_at(container, {"securityContext", "procMount"}) != "Unmasked";
+  if ((out.refusal = set_system_calls(launch, pod, container))) return out;
   launch.oom_score_adjust = oom_score(pod, container, facts.memory_bytes);
   set_limits(launch, container);
+  launch.processes_limit = facts.processes_limit;
   return out;
 }
 
@@ -257,12 +299,17 @@ Result<PodLaunch> pod_launch(const Json& pod, const LaunchFacts& facts) {
   out.name = text_at(pod, {"metadata", "name"});
   out.hostname = pod_hostname(pod);
   out.about = pod_about_text(pod);
+  TRY(refuse_sysctls(pod));
+  out.host_ipc = bool_at(pod, {"spec", "hostIPC"});
+  out.host_pid = bool_at(pod, {"spec", "hostPID"});
+  out.share_pid = bool_at(pod, {"spec", "shareProcessNamespace"});
   out.host_network = bool_at(pod, {"spec", "hostNetwork"});
   if (!out.host_network) {
     out.hosts = hosts_text(pod, facts);
     out.address = facts.env.pod_ip;
   }
   out.resolv_conf = resolv_conf(pod, facts.network.resolv_conf, facts.network.dns);
+  if (facts.gpus) out.gpus = *facts.gpus;
   out.volumes = TRY(pod_volumes(pod, facts.env));
   return out;
 }

@@ -42,6 +42,7 @@ struct LaunchMount {
   std::string sub_path;  // below the volume, made where missing; never leads out of it
   bool read_only = false;
   std::string host_path = {};
+  bool recursively_read_only = false;  // what is mounted below it too
 };
 
 // What a pod's shim is told once.
@@ -53,9 +54,11 @@ struct PodLaunch {
   std::string about;                 // kept beside its logs (node/log_layout.h)
   std::string resolv_conf;           // and of /etc/resolv.conf; "": the host's own
   std::string address;               // in the pods' network
+  std::vector<std::string> gpus;     // those it has (node/gpus.h)
   bool host_network = false;         // no network of its own
   uint64_t shared_memory_bytes = 0;  // of /dev/shm; 0: half of the machine's memory
-  std::string play;                  // how a simulated node plays it (node/simulated)
+  bool host_ipc = false, host_pid = false, share_pid = false;
+  std::string play;  // how a simulated node plays it (node/simulated)
 };
 
 // What one run of one container is told.
@@ -76,6 +79,9 @@ struct ContainerLaunch {
   std::vector<int64_t> groups;
   uint64_t capabilities = 0;  // a mask; bounds what root in the container can do
   bool no_new_privileges = true;
+  bool privileged = false;   // sees the machine's devices
+  bool masked_proc = true;   // procMount: Default
+  std::string system_calls;  // the filter as node/seccomp.h writes it; "": none
   int oom_score_adjust = 0;
 };
 
@@ -103,6 +109,7 @@ enum class NodeEnd { None, Shutdown, Reboot };
 struct PodRecord {
   std::string uid, ns, name;
   std::string address;                // as its launch said
+  std::vector<std::string> gpus;      // likewise
   bool alive = false;                 // its shim answers
   std::vector<ContainerRun> runs;     // in order of their starts
   std::vector<std::string> refusals;  // what the kernel refused of the sandbox

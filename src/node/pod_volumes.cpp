@@ -1,7 +1,10 @@
 #include "node/pod_volumes.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "api/core/resources.h"
 #include "api/meta/quantity.h"
 #include "api/tree.h"
 #include "base/strings.h"
@@ -94,9 +97,26 @@ Result<void> add_projected_files(LaunchVolume& volume, const Json& pod, const Js
   return {};
 }
 
-uint64_t memory_bytes(const Json& source) {
-  const auto limit = Quantity::parse(text_at(source, {"sizeLimit"}));
-  return limit && limit->value() > 0 ? static_cast<uint64_t>(limit->value()) : 0;
+// The smallest of what the volume, the pod and the node bound; 0: nothing does.
+uint64_t memory_bytes(const Json& pod, const Json& source, const PodFactsForEnv& facts) {
+  uint64_t least = 0;
+  const auto bound = [&](const Result<Quantity>& limit) {
+    if (!limit || limit->value() <= 0) return;
+    const auto bytes = static_cast<uint64_t>(limit->value());
+    least = least == 0 ? bytes : std::min(least, bytes);
+  };
+  bound(Quantity::parse(text_at(source, {"sizeLimit"})));
+  bound(Quantity::parse(text_at(facts.allocatable, {"memory"})));
+  // A pod has a limit when each of its containers has one.
+  const bool all_limited =
+      std::ranges::all_of(list_at(pod, {"spec", "containers"}), [](const Json& container) {
+        return find_path(container, {"resources", "limits", "memory"}) != nullptr;
+      });
+  if (const Json* spec = find(pod, "spec"); all_limited && spec != nullptr) {
+    const Amounts limits = pod_amounts(*spec, "limits");
+    if (const auto memory = limits.find("memory"); memory != limits.end()) bound(memory->second);
+  }
+  return least;
 }
 
 // A claim leads to its volume, and that to a folder of this machine.
@@ -138,7 +158,7 @@ Result<LaunchVolume> volume_of(const Json& pod, const Json& spec, const PodFacts
   if (const Json* source = find(spec, "emptyDir")) {
     if (text_at(*source, {"medium"}) == "Memory") {
       out.type = LaunchVolume::Type::Memory;
-      out.bytes = memory_bytes(*source);
+      out.bytes = memory_bytes(pod, *source, facts);
     }
     return out;
   }

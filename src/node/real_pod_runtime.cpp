@@ -22,6 +22,7 @@
 #include "node/files.h"
 #include "node/journal.h"
 #include "node/shim_socket.h"
+#include "node/stray_processes.h"
 #include "node/volume_files.h"
 
 namespace yard {
@@ -30,9 +31,7 @@ namespace {
 constexpr size_t kMostJournal = 64 << 20, kMostMessage = 4096, kMostLogMessage = 2048;
 constexpr size_t kMostLogMessageLines = 80;
 constexpr size_t kMostLaunchFile = 16 << 20;
-constexpr size_t kMostProcText = 4 << 20;
 constexpr int kLowestCopy = 20;
-constexpr int kMostSweepRounds = 200, kSweepPauseMicros = 5000;
 
 Json read_json(const std::string& path) {
   const auto text = read_text(path, kMostLaunchFile);
@@ -53,31 +52,6 @@ std::string log_text(std::string_view raw) {
     if (line[at - 1] == 'F') out += '\n';
   }
   return out;
-}
-
-// Ends what is left in a group, those below it first, and removes it; blocking.
-void sweep_group(const std::string& folder) {
-  std::error_code code;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
-    if (entry.is_directory(code)) sweep_group(entry.path().string());
-  }
-  for (int round = 0; rmdir(folder.c_str()) != 0 && errno == EBUSY && round < kMostSweepRounds;
-       ++round) {
-    const auto left = read_text(folder + "/cgroup.procs", kMostProcText).value_or("");
-    for (const std::string_view word : split(left, '\n')) {
-      if (const auto pid = parse_int64(word); pid && *pid > 1)
-        kill(static_cast<pid_t>(*pid), SIGKILL);
-    }
-    usleep(kSweepPauseMicros);  // a killed task leaves its group a moment later, without telling
-  }
-}
-
-void sweep_cgroup(const std::string& base, const std::string& uid) {
-  const std::string folder = base + "/" + uid;
-  std::error_code code;
-  if (!std::filesystem::exists(folder, code)) return;
-  sweep_group(folder);
-  rmdir(base.c_str());  // stays while other pods are in it
 }
 
 // What an old run of a container has left: a crash loop must not fill the disk. Blocking.
@@ -107,13 +81,10 @@ RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string
     : loop_(loop),
       state_(std::move(state_folder)),
       shim_(std::move(shim)),
-      cgroup_name_("trainyard-" + hex(hash_bytes(state_))),
       boot_id_(trim(read_text("/proc/sys/kernel/random/boot_id", 64).value_or(""))),
       network_(network),
-      shim_calls_(loop) {
-  cgroups_ = own_cgroups(read_text("/proc/self/cgroup", kMostProcText).value_or(""),
-                         read_text("/proc/self/mountinfo", kMostProcText).value_or(""));
-}
+      cgroups_(prepare_cgroups(state_)),
+      shim_calls_(loop) {}
 
 RealPodRuntime::~RealPodRuntime() {
   *alive_ = false;
@@ -165,6 +136,7 @@ void RealPodRuntime::recover(std::function<void()> done) {
   for (const auto& entry : std::filesystem::directory_iterator(state_ + "/run", code)) {
     if (entry.is_directory(code)) adopt(entry.path().filename().string());
   }
+  loop_.run_blocking([state = state_] { sweep_lost_cgroups(state); }, [] {});
   loop_.post(std::move(done));
 }
 
@@ -181,8 +153,12 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->launch.ns = text_at(launch, {"namespace"});
   pod->launch.name = text_at(launch, {"pod"});
   pod->launch.hosts = bool_at(launch, {"hosts"}) ? "kept" : "";
+  pod->launch.host_ipc = bool_at(launch, {"hostIPC"});
+  pod->launch.host_pid = bool_at(launch, {"hostPID"});
   pod->launch.resolv_conf = bool_at(launch, {"resolvConf"}) ? "kept" : "";
   pod->launch.address = text_at(launch, {"address"});
+  for (const Json& gpu : list_at(launch, {"gpus"}))
+    pod->launch.gpus.emplace_back(text_of(gpu));
   for (const Json& entry : list_at(launch, {"hostPaths"})) {
     LaunchVolume volume;
     volume.name = text_at(entry, {"name"});
@@ -195,6 +171,7 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->record.ns = pod->launch.ns;
   pod->record.name = pod->launch.name;
   pod->record.address = pod->launch.address;
+  pod->record.gpus = pod->launch.gpus;
   read_journal(*pod);
   if (access(pod->folders.shutdown_mark().c_str(), F_OK) == 0)
     pod->record.node_end = NodeEnd::Shutdown;
@@ -244,6 +221,7 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
         pod->launch = std::move(*kept);
         pod->folders = folders;
         pod->record.address = pod->launch.address;
+        pod->record.gpus = pod->launch.gpus;
         if (pod->launch.host_network) return done(spawn_shim(*pod, {}));
         network_.prepare_start(pod->record.uid, pod->launch.address,
                                [this, uid = pod->record.uid, alive,
@@ -262,17 +240,14 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
 
 void RealPodRuntime::replace_files(std::string_view uid, LaunchVolume volume) {
   const Pod* pod = find_pod(uid);
-  if (pod == nullptr) return;
-  auto made = std::make_shared<Result<void>>();
+  if (pod == nullptr || volume.type != LaunchVolume::Type::Files) return;
   auto kept = std::make_shared<LaunchVolume>(std::move(volume));
   loop_.run_blocking(
-      [made, kept, folder = pod->folders.volume(kept->name)] {
-        *made = replace_volume_files(*kept, folder);
+      [kept, folder = pod->folders.volume(kept->name)] {
+        if (auto updated = update_volume_files(*kept, folder); !updated)
+          log_warning("a volume keeps its old files: {}", updated.error().message);
       },
-      [made, kept] {
-        if (!*made)
-          log_warning("volume {} could not be renewed: {}", kept->name, made->error().message);
-      });
+      [] {});
 }
 
 Result<void> RealPodRuntime::spawn_shim(Pod& pod, const PodNamespaces& namespaces) {
@@ -413,14 +388,11 @@ void RealPodRuntime::shim_ended(Pod& pod) {
 // A shim removes its groups itself; one that was killed has left them, and its processes die with
 // it a moment later.
 void RealPodRuntime::sweep_cgroups(const Pod& pod) const {
-  std::vector<std::string> bases;
-  for (const std::string& root : {cgroups_.memory, cgroups_.cpu, cgroups_.pids}) {
-    if (!root.empty()) bases.push_back(root + "/" + cgroup_name_);
-  }
   loop_.run_blocking(
-      [bases, uid = pod.record.uid] {
-        for (const std::string& base : bases)
-          sweep_cgroup(base, uid);
+      [state = state_, uid = pod.record.uid, folder = pod.folders.run,
+       by_mounts = pod.launch.host_pid && cgroup_bases(cgroups_.roots, "").empty()] {
+        if (by_mounts) kill_processes_mounting(folder);
+        sweep_pod_cgroups(noted_cgroups(state), uid);
       },
       [] {});
 }
@@ -447,7 +419,7 @@ void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch,
   };
   auto work = std::make_shared<Work>();
   work->text = container_launch_text(launch, pod->launch, pod->folders,
-                                     container_cgroups(cgroups_, cgroup_name_, uid, launch));
+                                     container_cgroups(cgroups_.roots, cgroups_.name, uid, launch));
   work->file = pod->folders.container_file(launch.container, launch.run);
   work->message_file = pod->folders.message(launch.container, launch.run);
   work->folders = pod->folders;

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/loop.h"
-#include "node/cgroups.h"
+#include "node/cgroup_folders.h"
 #include "node/launch_files.h"
 #include "node/network/pod_network.h"
 #include "node/pod_runtime.h"
@@ -41,6 +41,8 @@ class RealPodRuntime : public PodRuntime {
   void stop(std::string_view uid) override;
   void remove(std::string_view uid) override;
 
+  // What of control groups this machine refuses, a sentence each.
+  const std::vector<std::string>& refusals() const { return cgroups_.refusals; }
   // Where the log of a run lies, for whoever reads it.
   std::string log_path(std::string_view ns, std::string_view name, std::string_view uid,
                        std::string_view container, int run) const;
@@ -69,9 +71,9 @@ class RealPodRuntime : public PodRuntime {
   void report(const std::string& uid);
 
   Loop& loop_;
-  std::string state_, shim_, cgroup_name_, boot_id_;
+  std::string state_, shim_, boot_id_;
   PodNetwork& network_;
-  CgroupRoots cgroups_;
+  CgroupPlace cgroups_;
   ShimCalls shim_calls_;
   std::map<std::string, std::unique_ptr<Pod>, std::less<>> pods_;
   std::vector<std::function<void(const std::string&)>> changed_;

@@ -10,8 +10,8 @@ namespace yard {
 
 // Done again it changes nothing that a container has written.
 Result<void> make_volume(const LaunchVolume& volume, const std::string& folder);
-// Writes another version of a volume of files beside the one that is there, then points `..data` at
-// it: a reader sees the old files or the new ones, never a mixture.
-Result<void> replace_volume_files(const LaunchVolume& volume, const std::string& folder);
+// Files that have changed since: a new version beside the old, and one rename that shows it, so that
+// a reader sees the old files or the new ones, never a mixture. What is the same is left alone.
+Result<void> update_volume_files(const LaunchVolume& volume, const std::string& folder);
 
 }  // namespace yard

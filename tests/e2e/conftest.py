@@ -2,13 +2,15 @@
 
 YARD_E2E_KUBECONFIG=FILE drives the suite against another server (a real kube-apiserver: bench/peers), which
 is how the expectations here were checked. Tests that need our own process are then skipped.
+YARD_E2E_USER=NAME runs every server as that ordinary user (made where missing; the suite itself runs as root).
 """
 import os
+import pathlib
 import shutil
 
 import pytest
 
-from harness import Kubectl, Yard, available_kubectls
+from harness import Kubectl, Yard, available_kubectls, reachable_folder, ordinary_user
 
 KUBECTLS = available_kubectls()
 
@@ -20,6 +22,29 @@ def pytest_report_header(config):
         if wanted not in KUBECTLS:
             lines.append(f"MISSING kubectl {wanted}: {remedy}")
     return lines
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_left():
+    """After the whole suite no process, mount, namespace, socket or control group of its servers is there."""
+    yield
+    left = [f"{yard.state}: {thing}" for yard in Yard.made if yard.is_ours for thing in yard.leftovers()]
+    for yard in Yard.made:
+        if yard.user:
+            shutil.rmtree(yard.folder, ignore_errors=True)
+    assert left == [], "left after the suite:\n" + "\n".join(left)
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory):
+    """As pytest's own, but reachable by the ordinary user that servers run as."""
+    user = ordinary_user()
+    if user is None:
+        yield tmp_path_factory.mktemp("test")
+        return
+    folder = reachable_folder(user)
+    yield pathlib.Path(folder)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

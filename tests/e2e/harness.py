@@ -6,12 +6,14 @@ import http.client
 import itertools
 import json
 import os
+import pwd
 import queue
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -123,13 +125,36 @@ def _as_file(section, key, base, folder):
     return path
 
 
+def ordinary_user():
+    """The ordinary user to run servers as (YARD_E2E_USER), made where it is missing; None: as we are."""
+    name = os.environ.get("YARD_E2E_USER")
+    if name and os.geteuid() == 0:
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", name], check=True)
+            return pwd.getpwnam(name)
+    return None
+
+
+def reachable_folder(user):
+    """A folder of the user's own: pytest's are closed to others."""
+    folder = tempfile.mkdtemp(prefix="yard-e2e-")
+    os.chown(folder, user.pw_uid, user.pw_gid)
+    return folder
+
+
 class Yard:
-    """A server on a state folder of its own."""
+    """A server on a state folder of its own; as `user`, an entry of pwd, when given."""
 
     numbers = itertools.count(1)
+    made = []  # of this session, for the check that nothing of them is left
 
-    def __init__(self, folder):
-        self.folder = str(folder)
+    def __init__(self, folder, user=None):
+        self.user = user or ordinary_user()
+        self.folder = reachable_folder(self.user) if self.user else str(folder)
+        self.cgroups = set()
+        Yard.made.append(self)
         self.state = os.path.join(self.folder, "state")
         self.kubeconfig = os.path.join(self.state, "kubeconfig")
         self.is_ours = True
@@ -144,7 +169,9 @@ class Yard:
     def command(self, *arguments, expect=0, stdin=None, env=None, timeout=COMMAND_DEADLINE_S):
         """Runs the binary on this state folder."""
         environment = {**os.environ, "HOME": self.folder, "TRAINYARD_STATE": self.state, "NO_COLOR": "1", **(env or {})}
-        return run([BINARY, *arguments], environment, stdin, expect, timeout)
+        as_user = ["setpriv", f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups",
+                   "--inh-caps=-all"] if self.user else []
+        return run([*as_user, BINARY, *arguments], environment, stdin, expect, timeout)
 
     def up(self, *arguments):
         self.command("up", *arguments)
@@ -154,7 +181,16 @@ class Yard:
     def down(self):
         if self._api:
             self._api.close()
+        self.note_cgroups()
         self.command("down")
+
+    def note_cgroups(self):
+        """The server writes down where its control groups are."""
+        try:
+            with open(os.path.join(self.state, "cgroups"), encoding="utf-8") as stream:
+                self.cgroups.update(stream.read().split())
+        except FileNotFoundError:
+            pass
 
     @property
     def pid(self):
@@ -170,6 +206,10 @@ class Yard:
         eventually(lambda: is_unlocked(os.path.join(self.state, "server.lock")), about="the lock is free")
 
     def end(self):
+        """Whatever a test left: its pods and server, by `down`; what does not obey is killed."""
+        self.note_cgroups()
+        if os.path.isdir(self.state):
+            self.command("down", expect=None)
         for pid in processes_naming(self.state):
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -177,10 +217,13 @@ class Yard:
                 pass
 
     def leftovers(self):
-        """Processes that still name the state folder, and sockets in it that still answer."""
+        """Processes that name the state folder or live in a mount of it (so do all of a pod, and their namespaces),
+        sockets in it that still answer, control groups."""
         def left():
-            processes = [f"process {pid}" for pid in processes_naming(self.state)]
-            return processes + [f"socket {path}" for path in answering_sockets(self.state)]
+            return [*(f"process {pid}" for pid in processes_naming(self.state)),
+                    *(f"process {pid} in a pod" for pid in processes_mounting(self.state)),
+                    *(f"socket {path}" for path in answering_sockets(self.state)),
+                    *(f"control group {path}" for path in self.cgroups if os.path.exists(path))]
         try:
             eventually(lambda: not left(), deadline_s=5)
             return []
@@ -322,6 +365,19 @@ def processes_naming(folder):
             continue
         if named and int(entry) != mine and is_running(int(entry)):
             found.append(int(entry))
+    return found
+
+
+def processes_mounting(folder):
+    """Processes that see a mount of something in the folder."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/mountinfo", encoding="utf-8", errors="replace") as stream:
+                if folder + "/" in stream.read():
+                    found.append(int(entry))
+        except OSError:
+            continue
     return found
 
 

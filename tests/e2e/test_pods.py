@@ -8,38 +8,7 @@ import time
 import pytest
 
 from harness import Api, Kubectl, newest_kubectl, eventually, processes_naming
-
-
-
-def pod(name, *command, container=None, **spec):
-    one = {"name": "c", "image": "busybox", "command": list(command), **(container or {})}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
-            "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 2, "containers": [one], **spec}}
-
-
-def shell(name, script, **more):
-    return pod(name, "sh", "-c", script, **more)
-
-
-def status(kubectl, name):
-    return kubectl.json("get", "pod", name)["status"]
-
-
-def finished(kubectl, name, deadline_s=10):
-    return eventually(lambda: (lambda s: s if s["phase"] in ("Succeeded", "Failed") else None)(status(kubectl, name)),
-                      deadline_s, f"pod {name} finished")
-
-
-def running(kubectl, name):
-    return eventually(lambda: (lambda s: s if s["phase"] == "Running" else None)(status(kubectl, name)), about=f"{name} Running")
-
-
-def end_state(kubectl, name):
-    return finished(kubectl, name)["containerStatuses"][0]["state"]["terminated"]
-
-
-def run_folders(yard):
-    return os.listdir(os.path.join(yard.state, "run")) if os.path.isdir(os.path.join(yard.state, "run")) else []
+from pods import end_state, finished, pod, run_folders, running, shell, status
 
 
 @pytest.fixture
@@ -181,6 +150,42 @@ def test_capacity_and_labels_of_the_node(own_yard):
     node = own_yard.request("GET", "/api/v1/nodes").json["items"][0]
     assert node["metadata"]["labels"]["disk"] == "ssd"
     assert {"cpu": "6", "memory": "16Gi", "nvidia.com/gpu": "2"}.items() <= node["status"]["allocatable"].items()
+    own_yard.down()
+
+
+def test_a_job_runs_to_its_end(one_kubectl):
+    template = shell("", "echo index $JOB_COMPLETION_INDEX; test -e /work/x || touch /work/x")["spec"]
+    template["containers"][0]["volumeMounts"] = [{"name": "w", "mountPath": "/work"}]
+    template["volumes"] = [{"name": "w", "emptyDir": {}}]
+    one_kubectl("apply", "-f", "-", stdin={
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "all"},
+        "spec": {"completions": 3, "parallelism": 2, "completionMode": "Indexed", "template": {"spec": template}}})
+    done = eventually(lambda: (lambda s: s if s.get("completionTime") else None)(one_kubectl.json("get", "job", "all")["status"]), 30)
+    assert (done["succeeded"], done["completedIndexes"]) == (3, "0-2")
+    assert sorted(one_kubectl("logs", "-l", "job-name=all").out.split("\n"))[1:] == ["index 0", "index 1", "index 2"]
+
+
+def test_gpus_are_given_to_one_pod_each(own_yard):
+    own_yard.up("--fake-gpus", "3")
+    path, minor = newest_kubectl()
+    kubectl = Kubectl(path, minor, own_yard, "default")
+
+    def asking(name, count, script="echo $CUDA_VISIBLE_DEVICES; while true; do sleep 0.1; done", **container):
+        limits = {"resources": {"limits": {"nvidia.com/gpu": count}}} if count else {}
+        return shell(name, script, container={**limits, **container})
+    kubectl("apply", "-f", "-", stdin=[asking("two", 2), asking("one", 1), asking("none", 0)])
+    for name in ("two", "one", "none"):
+        running(kubectl, name)
+    lines = {name: eventually(lambda name=name: kubectl("logs", name).out) for name in ("two", "one", "none")}
+    assert sorted((lines["two"].strip() + "," + lines["one"].strip()).split(",")) == ["0", "1", "2"]
+    assert lines["none"] == "\n", "a pod that asks for none sees none"
+    kubectl("apply", "-f", "-", stdin=asking("late", 1, "echo got $CUDA_VISIBLE_DEVICES"))
+    eventually(lambda: "nvidia.com/gpu" in kubectl("describe", "pod", "late").out and status(kubectl, "late")["phase"] == "Pending")
+    own_yard.kill()
+    own_yard.up("--fake-gpus", "3")
+    kubectl("delete", "pod", "one", "--grace-period=0", "--force")
+    assert end_state(kubectl, "late")["exitCode"] == 0
+    assert kubectl("logs", "late").out == "got " + lines["one"]
     own_yard.down()
 
 

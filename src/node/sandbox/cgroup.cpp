@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,16 +44,32 @@ std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups) {
 
 std::string enter_cgroups(const std::vector<Cgroup>& cgroups) {
   for (const Cgroup& cgroup : cgroups) {
-    if (!write_file((cgroup.folder + "/tasks").c_str(), "0"))
+    if (!cgroup.unified && !write_file((cgroup.folder + "/tasks").c_str(), "0"))
       return refusal("cannot enter the control group " + cgroup.folder);
   }
   return "";
 }
 
+std::string join_unified_cgroup(const std::vector<Cgroup>& cgroups) {
+  for (const Cgroup& cgroup : cgroups) {
+    if (cgroup.unified && !write_file((cgroup.folder + "/cgroup.procs").c_str(), "0"))
+      return refusal("cannot enter the control group " + cgroup.folder);
+  }
+  return "";
+}
+
+int open_unified_cgroup(const std::vector<Cgroup>& cgroups) {
+  for (const Cgroup& cgroup : cgroups) {
+    if (cgroup.unified) return open(cgroup.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  }
+  return -1;
+}
+
 long oom_kills(const std::vector<Cgroup>& cgroups) {
   for (const Cgroup& cgroup : cgroups) {
     std::string text;
-    if (!read_whole((cgroup.folder + "/memory.oom_control").c_str(), text)) continue;
+    const char* file = cgroup.unified ? "/memory.events" : "/memory.oom_control";
+    if (!read_whole((cgroup.folder + file).c_str(), text)) continue;
     const size_t at = text.find("oom_kill ");
     if (at != std::string::npos) return strtol(text.c_str() + at + 9, nullptr, 10);
   }
@@ -60,6 +77,8 @@ long oom_kills(const std::vector<Cgroup>& cgroups) {
 }
 
 void signal_cgroup(const std::string& folder, int signal) {
+  // v2 kills a group whole, and those below it.
+  if (signal == SIGKILL && write_file((folder + "/cgroup.kill").c_str(), "1")) return;
   std::string text;
   if (!read_whole((folder + "/cgroup.procs").c_str(), text)) return;
   const char* at = text.c_str();

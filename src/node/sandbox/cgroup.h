@@ -1,6 +1,6 @@
 #pragma once
-// Limits of cpu, memory and processes: one v1 group a controller, made for one run of a container
-// and removed with it.
+// Limits of cpu, memory and processes: one v1 group a controller, or one v2 group, made for one run
+// of a container and removed with it.
 
 #include <string>
 #include <vector>
@@ -12,9 +12,13 @@ namespace shim {
 // Makes the groups and writes their limits. What the kernel refuses is told, one text each; those
 // groups are left out.
 std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups);
-// The calling process joins. Writing 0 to `tasks` is quick where writing a pid to cgroup.procs
-// takes 10 ms and more.
+// The calling process joins the v1 groups. Writing 0 to `tasks` is quick where writing a pid to
+// cgroup.procs takes 10 ms and more.
 std::string enter_cgroups(const std::vector<Cgroup>& cgroups);
+// And the v2 group, for a process that was not born into it.
+std::string join_unified_cgroup(const std::vector<Cgroup>& cgroups);
+// The v2 group for clone3 to put the child into, opened; -1: there is none.
+int open_unified_cgroup(const std::vector<Cgroup>& cgroups);
 // How often the kernel has killed in these groups for want of memory.
 long oom_kills(const std::vector<Cgroup>& cgroups);
 // To all that is in a group.

@@ -6,12 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node/sandbox/user_namespace.h"
+
 namespace shim {
 
 std::string join_network(const NetworkDescriptors& descriptors) {
   if (descriptors.net < 0) return "";
-  if (descriptors.user >= 0 && setns(descriptors.user, CLONE_NEWUSER) != 0)
-    return std::string("cannot enter the pods' user namespace: ") + strerror(errno);
+  if (descriptors.user >= 0) {
+    if (std::string problem = join_user_namespace(descriptors.user); !problem.empty())
+      return problem;
+  }
   if (setns(descriptors.net, CLONE_NEWNET) != 0)
     return std::string("cannot enter the pod's network namespace: ") + strerror(errno);
   close(descriptors.net);  // we are in it

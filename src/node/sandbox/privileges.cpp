@@ -9,6 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "node/sandbox/system_calls.h"
+#include "node/sandbox/user_namespace.h"
+
 namespace shim {
 namespace {
 
@@ -42,8 +45,11 @@ std::string set_capabilities(uint64_t allowed) {
 }
 
 std::string change_ids(const Container& container) {
-  // Ids of the machine are all there is in a user namespace of an ordinary user; only its own can
-  // be worn.
+  // An ordinary user has one identity, and no groups to add to it; it can be shown as any.
+  if (in_user_namespace()) {
+    if (container.uid == geteuid() && container.gid == getegid()) return "";
+    return enter_user_namespace({container.uid, container.gid});
+  }
   if (container.uid == geteuid() && container.gid == getegid() && container.groups.empty())
     return "";
   std::vector<gid_t> groups(container.groups.begin(), container.groups.end());
@@ -59,9 +65,15 @@ std::string change_ids(const Container& container) {
 }  // namespace
 
 std::string drop_privileges(const Container& container) {
+  // In a user namespace first the ids: a namespace of one's own gives all capabilities anew.
+  if (in_user_namespace()) {
+    if (std::string problem = change_ids(container); !problem.empty()) return problem;
+  }
   if (std::string problem = bound_capabilities(container.capabilities); !problem.empty())
     return problem;
-  if (std::string problem = change_ids(container); !problem.empty()) return problem;
+  if (!in_user_namespace()) {
+    if (std::string problem = change_ids(container); !problem.empty()) return problem;
+  }
   if (container.uid == 0) {
     if (std::string problem = set_capabilities(container.capabilities); !problem.empty())
       return problem;
@@ -71,7 +83,7 @@ std::string drop_privileges(const Container& container) {
   // A change of ids clears it, so it comes last: nothing of a container outlives its shim.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
     return failure("cannot follow the shim's end");
-  return "";
+  return container.system_calls.empty() ? "" : filter_system_calls(container.system_calls);
 }
 
 }  // namespace shim

@@ -3,12 +3,17 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/mount.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "node/sandbox/layer.h"
+#include "node/sandbox/masks.h"
+#include "node/sandbox/pid_namespace.h"
+#include "node/sandbox/user_namespace.h"
 #include "node/sandbox/volumes.h"
 #include "node/shim/files.h"
 
@@ -24,13 +29,26 @@ constexpr const char* kGpuDevices[] = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-to
                                        "nvidia-modeset"};
 constexpr int kMostGpus = 32;
 
+// What is mounted below `source` stays behind, except for an ordinary user: the kernel does not let
+// it look under another's mounts.
 std::string bind_read_only(const std::string& source, const std::string& target) {
   if (!make_folders(target)) return failure("cannot make " + target);
-  if (mount(source.c_str(), target.c_str(), nullptr, MS_BIND, nullptr) != 0)
-    return failure("cannot show " + source);
-  if (mount(nullptr, target.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) != 0)
-    return failure("cannot make read-only " + source);
-  return "";
+  const unsigned recursive = in_user_namespace() ? AT_RECURSIVE : 0;
+  const int tree = static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, source.c_str(),
+                                            OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | recursive));
+  if (tree < 0) return failure("cannot show " + source);
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_RDONLY;
+  std::string problem;
+  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | recursive, &attributes,
+              sizeof attributes) != 0) {
+    problem = failure("cannot make read-only " + source);
+  } else if (syscall(SYS_move_mount, tree, "", AT_FDCWD, target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) !=
+             0) {
+    problem = failure("cannot show " + source);
+  }
+  close(tree);
+  return problem;
 }
 
 bool is_below(const std::string& path, const std::string& folder) {
@@ -55,14 +73,14 @@ std::string show_with_mount_points(const std::string& folder,
       return failure("cannot make a mount point for " + path);
   }
   const std::string options =
-      "lowerdir=" + top + ":" + folder + (geteuid() == 0 ? "" : ",userxattr");
+      "lowerdir=" + top + ":" + folder + (in_user_namespace() ? ",userxattr" : "");
   if (!make_folders(target)) return failure("cannot make " + target);
   if (mount("overlay", target.c_str(), "overlay", MS_RDONLY, options.c_str()) != 0)
     return failure("cannot add mount points to " + folder);
   return "";
 }
 
-std::string show_host_folder(const Container& container, const RootFolders& folders,
+std::string show_host_folder(const std::vector<OpenVolume>& volumes, const RootFolders& folders,
                              const std::string& folder) {
   const std::string target = folders.layer + folder;
   struct stat facts;
@@ -77,13 +95,20 @@ std::string show_host_folder(const Container& container, const RootFolders& fold
     return "";
   }
   std::vector<std::string> missing_folders, missing_files;
-  for (const Mount& mount : container.mounts) {
-    if (!is_below(mount.target, folder) || exists(mount.target.c_str())) continue;
-    const bool is_file = mount.sub_path.empty() && !is_folder(mount.source.c_str());
-    (is_file ? missing_files : missing_folders).push_back(mount.target);
+  for (const OpenVolume& volume : volumes) {
+    if (!is_below(volume.target, folder) || exists(volume.target.c_str())) continue;
+    (volume.is_folder ? missing_folders : missing_files).push_back(volume.target);
   }
   if (missing_folders.empty() && missing_files.empty()) return bind_read_only(folder, target);
   return show_with_mount_points(folder, missing_folders, missing_files, folders, target);
+}
+
+std::string mount_shared_memory(const RootFolders& folders, const std::string& dev) {
+  const std::string shm = dev + "/shm";
+  if (make_folders(shm) &&
+      mount(folders.shared_memory.c_str(), shm.c_str(), nullptr, MS_BIND, nullptr) == 0)
+    return "";
+  return failure("cannot make /dev/shm");
 }
 
 std::string bind_device(const std::string& device, const std::string& dev) {
@@ -94,8 +119,13 @@ std::string bind_device(const std::string& device, const std::string& dev) {
   return "";
 }
 
-std::string make_devices(const RootFolders& folders) {
+std::string make_devices(const Container& container, const RootFolders& folders) {
   const std::string dev = folders.layer + "/dev";
+  if (container.privileged && !in_user_namespace()) {
+    if (!make_folders(dev) || mount("/dev", dev.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
+      return failure("cannot show the machine's /dev");
+    return mount_shared_memory(folders, dev);
+  }
   if (!make_folders(dev) ||
       mount("tmpfs", dev.c_str(), "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=65536k") != 0)
     return failure("cannot make /dev");
@@ -109,14 +139,12 @@ std::string make_devices(const RootFolders& folders) {
     if (std::string problem = bind_device("nvidia" + std::to_string(number), dev); !problem.empty())
       return problem;
   }
-  const std::string pts = dev + "/pts", shm = dev + "/shm";
+  const std::string pts = dev + "/pts";
   if (!make_folders(pts) || mount("devpts", pts.c_str(), "devpts", MS_NOSUID | MS_NOEXEC,
                                   "newinstance,ptmxmode=0666,mode=0620") != 0) {
     return failure("cannot make /dev/pts");
   }
-  if (!make_folders(shm) ||
-      mount(folders.shared_memory.c_str(), shm.c_str(), nullptr, MS_BIND, nullptr) != 0)
-    return failure("cannot make /dev/shm");
+  if (std::string problem = mount_shared_memory(folders, dev); !problem.empty()) return problem;
   for (const auto& [name, leads_to] : {std::pair{"/ptmx", "pts/ptmx"},
                                        {"/fd", "/proc/self/fd"},
                                        {"/stdin", "/proc/self/fd/0"},
@@ -135,38 +163,39 @@ std::string make_own_folders(const Container& container, const RootFolders& fold
   if (!make_folders(tmp) ||
       mount("tmpfs", tmp.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0)
     return failure("cannot make /tmp");
-  if (!make_folders(proc) ||
-      mount("proc", proc.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
-    return failure("cannot make /proc");
+  const bool mounted =
+      make_folders(proc) &&
+      (sees_machine_processes()
+           ? mount("/proc", proc.c_str(), nullptr, MS_BIND | MS_REC, nullptr)
+           : mount("proc", proc.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr)) == 0;
+  if (!mounted) return failure("cannot make /proc");
   for (const char* folder : {"/run", "/var/tmp", "/var/run", "/var/lib", "/var/log", "/var/cache",
                              "/mnt", "/media", "/home", "/.trainyard/bin"}) {
     if (!make_folders(root + folder)) return failure(std::string("cannot make ") + folder);
   }
-  chmod((root + "/var/tmp").c_str(), 01777);
-  if (!make_folders(home, 0700) || chown(home.c_str(), container.uid, container.gid) != 0)
+  // Only where the skeleton has not: a change would copy it up.
+  if (struct stat facts;
+      stat((root + "/var/tmp").c_str(), &facts) == 0 && (facts.st_mode & 07777) != 01777)
+    chmod((root + "/var/tmp").c_str(), 01777);
+  // In a user namespace all that is ours belongs to the container's user, however it is called.
+  if (!make_folders(home, 0700) ||
+      (!in_user_namespace() && (container.uid != 0 || container.gid != 0) &&
+       chown(home.c_str(), container.uid, container.gid) != 0))
     return failure("cannot make the home folder");
-  // Scripts call `python`; Debian has only python3.
-  if (!exists("/usr/bin/python") && !exists("/usr/local/bin/python") &&
-      exists("/usr/bin/python3") &&
-      symlink("/usr/bin/python3", (root + "/.trainyard/bin/python").c_str()) != 0) {
-    return failure("cannot make the link python");
-  }
-  return "";
+  return link_python(root) ? "" : failure("cannot make the link python");
 }
 
 // The folder of the run that becomes the root: an image's files lie below it, untouched.
-std::string make_root(const Container& container, const std::string& root) {
-  if (!make_folders(root)) return failure("cannot make the root");
-  if (container.root_folder.empty()) {
-    return mount(root.c_str(), root.c_str(), nullptr, MS_BIND, nullptr) == 0
-               ? ""
-               : failure("cannot make the root");
-  }
+std::string make_root(const Container& container, const RootFolders& folders) {
+  const std::string& root = folders.layer;
+  if (container.root_folder.empty())
+    return mount_layer({root, folders.skeleton}, container.host_folders);
   const std::string upper = root + ".upper", work = root + ".work";
-  if (!make_folders(upper) || !make_folders(work)) return failure("cannot make the root's layer");
+  if (!make_folders(root) || !make_folders(upper) || !make_folders(work))
+    return failure("cannot make the root's layer");
   const std::string options = "lowerdir=" + container.root_folder + ",upperdir=" + upper +
-                              ",workdir=" + work + (geteuid() == 0 ? "" : ",userxattr");
-  if (mount("overlay", root.c_str(), "overlay", 0, options.c_str()) != 0)
+                              ",workdir=" + work + (in_user_namespace() ? ",userxattr" : "");
+  if (mount("overlay", root.c_str(), "overlay", MS_NODEV, options.c_str()) != 0)
     return failure("cannot lay a layer over the root folder " + container.root_folder);
   return "";
 }
@@ -186,16 +215,18 @@ std::string build_root(const Container& container, const RootFolders& folders) {
     return problem;
   if (!container.private_root) return attach_volumes(volumes);
   const std::string& root = folders.layer;
-  if (std::string problem = make_root(container, root); !problem.empty()) return problem;
-  if (mount(nullptr, root.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_NODEV, nullptr) != 0)
-    return failure("cannot keep devices out of the root");
+  if (std::string problem = make_root(container, folders); !problem.empty()) return problem;
   for (const std::string& folder : container.host_folders) {
-    if (std::string problem = show_host_folder(container, folders, folder); !problem.empty())
+    if (std::string problem = show_host_folder(volumes, folders, folder); !problem.empty())
       return problem;
   }
   if (std::string problem = make_own_folders(container, folders); !problem.empty()) return problem;
-  if (std::string problem = make_devices(folders); !problem.empty()) return problem;
+  if (std::string problem = make_devices(container, folders); !problem.empty()) return problem;
   if (std::string problem = bind_read_only("/sys", root + "/sys"); !problem.empty()) return problem;
+  // In a user namespace the kernel itself keeps the machine's things from us.
+  if (container.masked_proc && !in_user_namespace()) {
+    if (std::string problem = mask_machine(root); !problem.empty()) return problem;
+  }
   if (std::string problem = change_root(root); !problem.empty()) return problem;
   if (std::string problem = attach_volumes(volumes); !problem.empty()) return problem;
   if (!container.working_folder.empty() && !make_folders(container.working_folder))

@@ -9,11 +9,11 @@
 namespace shim {
 
 // Runs in the container's first process, in mount and pid namespaces of its own. `layer` is the
-// writable folder of this run, `mount_points` a folder for mount points the host lacks,
-// `shared_memory` the pod's /dev/shm. An empty text is success; otherwise which step failed and
-// why.
+// writable folder of this run over the `skeleton` of all, `mount_points` a folder for mount points
+// the host lacks, `shared_memory` the pod's /dev/shm. An empty text is success; otherwise which
+// step failed and why.
 struct RootFolders {
-  std::string layer, mount_points, shared_memory;
+  std::string layer, mount_points, shared_memory, skeleton;
 };
 std::string build_root(const Container& container, const RootFolders& folders);
 

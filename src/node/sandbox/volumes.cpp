@@ -78,7 +78,9 @@ std::string open_volume(const Mount& mount, OpenVolume& out) {
   if (mount.read_only) {
     mount_attr attributes{};
     attributes.attr_set = MOUNT_ATTR_RDONLY;
-    if (syscall(SYS_mount_setattr, out.fd, "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0)
+    const unsigned below = mount.recursively_read_only ? AT_RECURSIVE : 0;
+    if (syscall(SYS_mount_setattr, out.fd, "", AT_EMPTY_PATH | below, &attributes,
+                sizeof attributes) != 0)
       return failure("cannot make read-only " + mount.source);
   }
   return "";

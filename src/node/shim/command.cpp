@@ -18,6 +18,7 @@
 
 #include "node/sandbox/cgroup.h"
 #include "node/sandbox/privileges.h"
+#include "node/sandbox/user_namespace.h"
 #include "node/shim/descriptors.h"
 #include "node/shim/files.h"
 #include "node/shim/json.h"
@@ -40,7 +41,8 @@ std::string open_terminal(const Container& container, int answers) {
   if (ioctl(ours, TIOCSPTLCK, &unlocked) != 0) return failure("cannot unlock the terminal");
   const int theirs = ioctl(ours, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (theirs < 0) return failure("cannot open the terminal");
-  if (fchown(theirs, container.uid, static_cast<gid_t>(-1)) != 0)
+  // In a user namespace there is one user, whatever the container calls it.
+  if (!in_user_namespace() && fchown(theirs, container.uid, static_cast<gid_t>(-1)) != 0)
     return failure("cannot give away the terminal");
   if (ioctl(theirs, TIOCSCTTY, 0) != 0) return failure("cannot take the terminal");
   if (!send_message(answers, "terminal", ours)) return failure("cannot hand over the terminal");
@@ -53,6 +55,8 @@ std::string open_terminal(const Container& container, int answers) {
 std::string join_and_execute(const Container& container, int main, const CommandRequest& request,
                              const CommandDescriptors& descriptors) {
   if (std::string problem = enter_cgroups(container.cgroups); !problem.empty()) return problem;
+  if (std::string problem = join_unified_cgroup(container.cgroups); !problem.empty())
+    return problem;
   write_file("/proc/self/oom_score_adj", std::to_string(container.oom_score_adjust));
   if (setns(main, CLONE_NEWNS) != 0) return failure("cannot enter the container's files");
   if (request.terminal) {

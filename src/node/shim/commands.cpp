@@ -71,6 +71,11 @@ void Commands::add_to(std::vector<pollfd>& waiting) const {
     waiting.push_back({command.answers, POLLIN, 0});  // -1, which poll skips, once it was left
 }
 
+void Commands::add_pids(std::vector<pid_t>& pids) const {
+  for (const Command& command : running_)
+    pids.push_back(command.pid);
+}
+
 void Commands::read_caller(int fd) {
   const auto found = std::find_if(running_.begin(), running_.end(),
                                   [&](const Command& command) { return command.answers == fd; });

@@ -20,6 +20,7 @@ class Commands {
   // terminal. All become ours to close. `main` is -1 when the container does not run.
   void start(const Container* container, pid_t main, const std::vector<int>& descriptors);
   void add_to(std::vector<pollfd>& waiting) const;
+  void add_pids(std::vector<pid_t>& pids) const;
   void read_caller(int fd);          // one of those has something
   bool reap(pid_t pid, int status);  // false: not a command's
   // The container has ended, and every process of it: its commands' groups are removed.

@@ -34,8 +34,12 @@ std::string read_pod(const char* path, Pod& pod) {
   pod.uid = root["uid"].text;
   pod.hostname = root["hostname"].text;
   pod.log_folder = root["logFolder"].text;
+  pod.host_ipc = root["hostIPC"].boolean;
+  pod.host_pid = root["hostPID"].boolean;
+  pod.share_pid = root["sharePID"].boolean;
   for (const Value& item : root["memory"].items)
-    pod.memory.push_back({item["folder"].text, static_cast<uint64_t>(item["bytes"].number)});
+    pod.memory.push_back(
+        {item["folder"].text, static_cast<uint64_t>(item["bytes"].number), item["group"].number});
   return "";
 }
 
@@ -52,6 +56,12 @@ std::string read_container(const std::string& path, Container& container) {
   container.private_root = root["privateRoot"].boolean;
   container.read_only_root = root["readOnlyRoot"].boolean;
   container.no_new_privileges = root["noNewPrivileges"].boolean;
+  container.host_ipc = root["hostIPC"].boolean;
+  container.privileged = root["privileged"].boolean;
+  container.masked_proc = root["maskedProc"].boolean;
+  container.system_calls = root["systemCalls"].text;
+  container.processes_limit = static_cast<uint64_t>(root["processesLimit"].number);
+  container.memory_limit = static_cast<uint64_t>(root["memoryLimit"].number);
   container.uid = static_cast<uint32_t>(root["uid"].number);
   container.gid = static_cast<uint32_t>(root["gid"].number);
   for (const Value& group : root["groups"].items)
@@ -60,10 +70,11 @@ std::string read_container(const std::string& path, Container& container) {
   container.oom_score_adjust = static_cast<int>(root["oomScoreAdjust"].number);
   for (const Value& item : root["mounts"].items) {
     container.mounts.push_back({item["source"].text, item["target"].text, item["subPath"].text,
-                                item["readOnly"].boolean, item["recursive"].boolean});
+                                item["readOnly"].boolean, item["recursive"].boolean,
+                                item["recursivelyReadOnly"].boolean});
   }
   for (const Value& item : root["cgroups"].items) {
-    Cgroup cgroup{item["folder"].text, {}};
+    Cgroup cgroup{item["folder"].text, {}, item["unified"].boolean};
     for (const Value& limit : item["limits"].items)
       cgroup.limits.emplace_back(limit["file"].text, limit["text"].text);
     container.cgroups.push_back(std::move(cgroup));

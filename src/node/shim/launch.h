@@ -11,18 +11,21 @@ namespace shim {
 
 struct Mount {
   std::string source, target, sub_path;
-  bool read_only = false, recursive = false;
+  bool read_only = false, recursive = false, recursively_read_only = false;
 };
 struct Cgroup {
   std::string folder;
   std::vector<std::pair<std::string, std::string>> limits;
+  bool unified = false;  // version 2
 };
 struct Memory {
   std::string folder;
   uint64_t bytes = 0;
+  int64_t group = -1;  // fsGroup; -1: none
 };
 struct Pod {
   std::string uid, hostname, log_folder;
+  bool host_ipc = false, host_pid = false, share_pid = false;
   std::vector<Memory> memory;
 };
 struct Container {
@@ -31,6 +34,11 @@ struct Container {
   std::vector<std::string> argv, env, host_folders;
   std::string working_folder, log_folder, root_folder;
   bool private_root = true, read_only_root = false, no_new_privileges = true;
+  bool host_ipc = false;     // /dev/shm is the machine's
+  bool privileged = false;   // sees the machine's devices
+  bool masked_proc = true;   // what of /proc and /sys tells about or changes the machine is hidden
+  std::string system_calls;  // the filter, hexadecimal (node/seccomp.h); "": none
+  uint64_t processes_limit = 0, memory_limit = 0;  // that no control group holds; 0: none
   std::vector<Mount> mounts;
   std::vector<Cgroup> cgroups;
   uint32_t uid = 0, gid = 0;

@@ -31,10 +31,12 @@
 #include "node/shim/commands.h"
 #include "node/shim/descriptors.h"
 #include "node/sandbox/network.h"
+#include "node/sandbox/pid_namespace.h"
 #include "node/shim/files.h"
 #include "node/shim/journal.h"
 #include "node/shim/launch.h"
 #include "node/shim/log_file.h"
+#include "node/shim/probe.h"
 #include "node/shim/spawn.h"
 
 namespace shim {
@@ -45,6 +47,7 @@ constexpr int kProtocol = 2;
 constexpr size_t kMostClients = 8;
 constexpr size_t kMostMessage = 4096;
 constexpr size_t kReadSize = 64 << 10;
+constexpr int kMemoryLookMs = 100;
 
 int64_t now_ns() {
   timespec now;
@@ -57,7 +60,10 @@ struct Running {
   pid_t pid = -1;
   int out = -1, err = -1;
   long oom_kills_before = 0;
+  bool over_memory = false;  // found so by us, and killed for it
   LogFile log;
+  // No control group holds its memory: we look ourselves.
+  bool is_watched() const { return launch.memory_limit > 0; }
 };
 
 class Shim {
@@ -77,6 +83,9 @@ class Shim {
   void start(const std::string& container, int run);
   void reap();
   void finish(Running& running, int status);
+  void end_strays(const Running& ended);
+  bool watches_memory() const;
+  void watch_memory();
   void read_output(Running& running, int& fd, const char* stream, bool to_the_end);
   void tell(const std::string& line);
   std::string stat_text() const;
@@ -110,7 +119,8 @@ bool Shim::open(int first_client, const NetworkDescriptors& network) {
   sigaddset(&children, SIGCHLD);
   signals_ = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0 || !listen_on_socket()) return perror("the pod's socket"), false;
-  if (!make_folders(folder_ + "/shm")) return perror("the shared memory folder"), false;
+  if (!pod_.host_ipc && !make_folders(folder_ + "/shm"))
+    return perror("the shared memory folder"), false;
   if (first_client >= 0) {
     fcntl(first_client, F_SETFD, FD_CLOEXEC);
     clients_.push_back(first_client);
@@ -303,12 +313,37 @@ void Shim::finish(Running& running, int status) {
     if (fd >= 0) close(fd);
   }
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  const bool oom = oom_kills(running.launch.cgroups) > running.oom_kills_before;
+  const bool oom =
+      running.over_memory || oom_kills(running.launch.cgroups) > running.oom_kills_before;
   commands_.forget_groups_below(running.launch.cgroups);
   remove_cgroups(running.launch.cgroups);
+  end_strays(running);
   journal_.append("exit " + running.launch.name + " " + std::to_string(running.launch.run) + " " +
                   std::to_string(code) + (oom ? " 1 " : " 0 ") + std::to_string(now_ns()));
   tell("journal");
+}
+
+void Shim::end_strays(const Running& ended) {
+  std::vector<pid_t> mains;
+  for (const auto& running : running_) {
+    if (running.get() != &ended) mains.push_back(running->pid);
+  }
+  commands_.add_pids(mains);
+  kill_strays(mains);
+}
+
+bool Shim::watches_memory() const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [](const auto& running) { return running->is_watched(); });
+}
+
+void Shim::watch_memory() {
+  for (const auto& running : running_) {
+    if (!running->is_watched() || memory_in_use(running->pid) <= running->launch.memory_limit)
+      continue;
+    running->over_memory = true;
+    kill(running->pid, SIGKILL);
+  }
 }
 
 void Shim::run() {
@@ -328,8 +363,10 @@ void Shim::run() {
     const size_t first_command = waiting.size();
     commands_.add_to(waiting);
     // A sync takes milliseconds: it waits until there is nothing else to do.
-    const int ready = poll(waiting.data(), waiting.size(), journal_.is_synced() ? -1 : 0);
-    if (ready == 0) journal_.sync();
+    const int patience = !journal_.is_synced() ? 0 : watches_memory() ? kMemoryLookMs : -1;
+    const int ready = poll(waiting.data(), waiting.size(), patience);
+    if (ready == 0 && !journal_.is_synced()) journal_.sync();
+    if (watches_memory()) watch_memory();
     if (ready <= 0) continue;
     // Output first: a run's end comes after its last line.
     for (size_t i = first_pipe; i + 1 < first_command; i += 2) {
@@ -355,6 +392,7 @@ void Shim::run() {
 
 int main(int count, char** arguments) {
   if (count < 2) return fprintf(stderr, "usage: trainyard-shim RUN_FOLDER [FD]\n"), 2;
+  if (count == 3 && strcmp(arguments[1], "--probe") == 0) return shim::probe(arguments[2]);
   shim::Shim shim(arguments[1]);
   const auto descriptor = [&](int index) { return count > index ? atoi(arguments[index]) : -1; };
   if (!shim.open(descriptor(2), {descriptor(3), descriptor(4), descriptor(5)})) return 1;

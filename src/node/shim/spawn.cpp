@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "node/sandbox/cgroup.h"
+#include "node/sandbox/pid_namespace.h"
 #include "node/sandbox/privileges.h"
+#include "node/sandbox/resource_limits.h"
 #include "node/sandbox/root.h"
 #include "node/shim/files.h"
 
@@ -44,9 +46,11 @@ std::string confine_and_execute(const Container& container, const std::string& f
   // Raising the score needs no right; lowering it does, and a pod without it is merely more likely
   // to be chosen.
   write_file("/proc/self/oom_score_adj", std::to_string(container.oom_score_adjust));
+  set_resource_limits(container);
   const std::string name = container.name + "." + std::to_string(container.run);
   const RootFolders folders{folder + "/layer/" + name, folder + "/mountpoints/" + name,
-                            folder + "/shm"};
+                            container.host_ipc ? "/dev/shm" : folder + "/shm",
+                            parent_of(parent_of(folder)) + "/skeleton"};
   if (std::string problem = build_root(container, folders); !problem.empty()) return problem;
   const char* working_folder =
       container.working_folder.empty() ? "/" : container.working_folder.c_str();
@@ -72,12 +76,18 @@ std::string confine_and_execute(const Container& container, const std::string& f
 
 // A pid namespace, so that whatever the container starts dies with its first process; mounts of its
 // own.
-pid_t clone_child(std::string& problem) {
+pid_t clone_child(const Container& container, std::string& problem) {
   clone_args arguments{};
-  arguments.flags = CLONE_NEWPID | CLONE_NEWNS;
+  arguments.flags = CLONE_NEWNS | (has_pid_namespace_each() ? CLONE_NEWPID : 0);
   arguments.exit_signal = SIGCHLD;
+  const int cgroup = open_unified_cgroup(container.cgroups);
+  if (cgroup >= 0) {
+    arguments.flags |= CLONE_INTO_CGROUP;
+    arguments.cgroup = static_cast<uint64_t>(cgroup);
+  }
   const long pid = syscall(SYS_clone3, &arguments, sizeof arguments);
   if (pid < 0) problem = failure("cannot make the container's namespaces");
+  if (cgroup >= 0 && pid != 0) close(cgroup);
   return static_cast<pid_t>(pid);
 }
 
@@ -151,7 +161,7 @@ Spawned spawn(const Container& container, const std::string& folder) {
     close_both(stdout_ends), close_both(stderr_ends), close_both(report);
     return out;
   }
-  const pid_t pid = clone_child(out.problem);
+  const pid_t pid = clone_child(container, out.problem);
   if (pid == 0) run_child(container, folder, stdout_ends, stderr_ends, report[1]);
   close(stdout_ends[1]), close(stderr_ends[1]), close(report[1]);
   if (pid > 0) {

@@ -1,0 +1,94 @@
+#include "node/sandbox/layer.h"
+
+#include <cerrno>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "node/sandbox/user_namespace.h"
+#include "node/shim/files.h"
+
+namespace shim {
+namespace {
+
+std::string failure(const std::string& what) {
+  return what + ": " + strerror(errno);
+}
+
+constexpr const char* kFolders[] = {
+    "/tmp",     "/proc",    "/dev",       "/sys", "/run",   "/var/tmp", "/var/run",
+    "/var/lib", "/var/log", "/var/cache", "/mnt", "/media", "/home",    "/.trainyard/bin"};
+
+bool fill_skeleton(const std::string& root, const std::vector<std::string>& host_folders) {
+  for (const char* folder : kFolders) {
+    if (!make_folders(root + folder)) return false;
+  }
+  if (!make_folders(root + "/root", 0700) || chmod((root + "/var/tmp").c_str(), 01777) != 0 ||
+      !link_python(root))
+    return false;
+  for (const std::string& folder : host_folders) {
+    struct stat facts;
+    if (lstat(folder.c_str(), &facts) != 0) continue;
+    if (!S_ISLNK(facts.st_mode)) {
+      if (!make_folders(root + folder)) return false;
+      continue;
+    }
+    char leads_to[PATH_MAX];
+    const ssize_t size = readlink(folder.c_str(), leads_to, sizeof leads_to - 1);
+    if (size < 0) return false;
+    leads_to[size] = '\0';
+    if (symlink(leads_to, (root + folder).c_str()) != 0) return false;
+  }
+  return true;
+}
+
+// Shown under its name only when it is whole; of two that make it at once one wins.
+bool have_skeleton(const std::string& skeleton, const std::vector<std::string>& host_folders) {
+  if (is_folder(skeleton.c_str())) return true;
+  std::string made = skeleton + "-XXXXXX";
+  if (mkdtemp(made.data()) == nullptr || chmod(made.c_str(), 0755) != 0) return false;
+  if (!fill_skeleton(made, host_folders)) return false;
+  return rename(made.c_str(), skeleton.c_str()) == 0 || is_folder(skeleton.c_str());
+}
+
+bool mount_overlay(const Layer& layer, const std::vector<std::string>& host_folders) {
+  // The kernel's options know these as their own.
+  if ((layer.folder + layer.skeleton).find_first_of(",:\\") != std::string::npos) return false;
+  if (!have_skeleton(layer.skeleton, host_folders)) return false;
+  const std::string upper = layer.folder + "/upper", work = layer.folder + "/work";
+  // The layer goes with the pod: nobody waits for it to reach the disk.
+  const std::string options = "lowerdir=" + layer.skeleton + ",upperdir=" + upper +
+                              ",workdir=" + work + ",volatile" +
+                              (in_user_namespace() ? ",userxattr" : "");
+  if (make_folders(upper) && make_folders(work) &&
+      mount("overlay", layer.folder.c_str(), "overlay", MS_NODEV, options.c_str()) == 0)
+    return true;
+  rmdir(upper.c_str());
+  rmdir(work.c_str());
+  return false;
+}
+
+}  // namespace
+
+bool link_python(const std::string& root) {
+  if (exists("/usr/bin/python") || exists("/usr/local/bin/python") || !exists("/usr/bin/python3"))
+    return true;
+  return symlink("/usr/bin/python3", (root + "/.trainyard/bin/python").c_str()) == 0 ||
+         errno == EEXIST;
+}
+
+std::string mount_layer(const Layer& layer, const std::vector<std::string>& host_folders) {
+  const std::string& root = layer.folder;
+  if (!make_folders(root)) return failure("cannot make the root");
+  if (mount_overlay(layer, host_folders)) return "";
+  if (mount(root.c_str(), root.c_str(), nullptr, MS_BIND, nullptr) != 0)
+    return failure("cannot make the root");
+  if (mount(nullptr, root.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_NODEV, nullptr) != 0)
+    return failure("cannot keep devices out of the root");
+  return "";
+}
+
+}  // namespace shim

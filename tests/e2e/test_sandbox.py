@@ -1,0 +1,206 @@
+"""What the YAML says of security and volumes, as a pod's own processes see it; as root and as an ordinary user
+(YARD_E2E_USER). What only root can give asks for `as_root`."""
+import os
+import re
+
+import pytest
+
+from harness import Kubectl, newest_kubectl, eventually
+from pods import end_state, output, pod, shell, status
+
+SECCOMP = "grep ^Seccomp: /proc/self/status | tr -d '\\t'"
+
+
+@pytest.fixture
+def kubectl(yard, namespace):
+    path, minor = newest_kubectl()
+    return Kubectl(path, minor, yard, namespace)
+
+
+@pytest.fixture
+def as_root(yard):
+    if yard.user:
+        pytest.skip("an ordinary user cannot give this to a pod")
+
+
+def volume_pod(name, script, volumes, mounts, **spec):
+    return shell(name, script, container={"volumeMounts": mounts}, volumes=volumes, **spec)
+
+
+def waiting(kubectl, name):
+    return eventually(lambda: status(kubectl, name).get("containerStatuses", [{}])[0].get("state", {}).get("waiting", {})
+                      .get("message"), about=f"{name} says why it waits")
+
+
+def test_dangerous_system_calls_are_refused(kubectl):
+    script = ("import ctypes, errno\n"
+              "libc = ctypes.CDLL(None, use_errno=True)\n"
+              "def call(*arguments):\n"
+              "    libc.syscall(*arguments)\n"
+              "    return errno.errorcode[ctypes.get_errno()]\n"
+              "print(call(165, 0, 0, 0, 0, 0), call(272, 0x10000000), call(250, 0, 0, 0), call(435, 0, 0), call(425, 1, 0))\n"
+              "import threading, subprocess\n"
+              "thread = threading.Thread(target=print, args=('threads',)); thread.start(); thread.join()\n"
+              "subprocess.run(['echo', 'processes'])\n")
+    assert output(kubectl, pod("filtered", "python3", "-u", "-c", script)) == "EPERM EPERM EPERM ENOSYS EPERM\nthreads\nprocesses\n"
+
+
+@pytest.mark.parametrize("profile, mode", [(None, 2), ("RuntimeDefault", 2), ("Unconfined", 0)])
+def test_seccomp_profiles(kubectl, profile, mode):
+    context = {"securityContext": {"seccompProfile": {"type": profile}}} if profile else {}
+    assert output(kubectl, shell("profile", SECCOMP, container=context)) == f"Seccomp:{mode}\n"
+
+
+def test_a_profile_of_the_node_is_refused_with_a_reason(kubectl):
+    context = {"seccompProfile": {"type": "Localhost", "localhostProfile": "mine.json"}}
+    kubectl("apply", "-f", "-", stdin=shell("local", "true", securityContext=context))
+    assert "Localhost" in waiting(kubectl, "local")
+
+
+def test_the_user_a_pod_asks_for(yard, kubectl):
+    context = {"runAsUser": 1234, "runAsGroup": 2345, "runAsNonRoot": True}
+    script = "id -u; id -g; touch /work/x && stat -c %u /work/x; grep CapEff /proc/self/status | tr -d '\\t'; cd; pwd; touch mine && echo home"
+    one = volume_pod("who", script, [{"name": "w", "emptyDir": {}}], [{"name": "w", "mountPath": "/work"}], securityContext=context)
+    assert output(kubectl, one) == "1234\n2345\n1234\nCapEff:0000000000000000\n/home/pod\nhome\n"
+
+
+def test_groups_and_fs_group(as_root, kubectl):
+    context = {"runAsUser": 1000, "supplementalGroups": [3000], "fsGroup": 4000}
+    kubectl("create", "secret", "generic", "key", "--from-literal=k=v")
+    script = "id -G; stat -c '%g %A' /work /memory; cat /key/k; touch /work/x; stat -c %g /work/x; stat -Lc '%g %a' /key/k"
+    one = volume_pod("groups", script, [{"name": "w", "emptyDir": {}}, {"name": "m", "emptyDir": {"medium": "Memory"}},
+                                        {"name": "k", "secret": {"secretName": "key", "defaultMode": 0o400}}],
+                     [{"name": "w", "mountPath": "/work"}, {"name": "m", "mountPath": "/memory"}, {"name": "k", "mountPath": "/key"}],
+                     securityContext=context)
+    assert output(kubectl, one) == "0 3000 4000\n4000 drwxrwsrwx\n4000 drwxrwsrwt\nv4000\n4000 440\n"
+
+
+def test_run_as_non_root_is_held(kubectl):
+    kubectl("apply", "-f", "-", stdin=[shell("unsaid", "true", securityContext={"runAsNonRoot": True}),
+                                       shell("said", "true", securityContext={"runAsNonRoot": True, "runAsUser": 0})])
+    assert re.fullmatch(r'container has runAsNonRoot and image will run as root \(pod: "unsaid_.*\(.*\)", container: c\)', waiting(kubectl, "unsaid"))
+    assert waiting(kubectl, "said").startswith("container's runAsUser breaks non-root policy (pod: ")
+
+
+def test_a_read_only_root(kubectl):
+    one = volume_pod("fixed", "touch /x 2>/dev/null || echo fixed; touch /work/x /tmp/x && echo open; touch /proc/sys/kernel/x 2>/dev/null || echo closed",
+                     [{"name": "w", "emptyDir": {}}], [{"name": "w", "mountPath": "/work"}])
+    one["spec"]["containers"][0]["securityContext"] = {"readOnlyRootFilesystem": True}
+    assert output(kubectl, one) == "fixed\nopen\nclosed\n"
+
+
+def test_the_machine_is_out_of_reach_of_a_root_pod(kubectl):
+    script = ("for f in /proc/sysrq-trigger /proc/sys/kernel/panic /sys/kernel/mm/ksm/run; do sh -c \"echo 0 > $f\" 2>/dev/null && echo wrote $f; done; "
+              "head -c1 /proc/kcore 2>/dev/null | wc -c; ls /sys/firmware 2>/dev/null | wc -l; cd /dev; echo *")
+    lines = output(kubectl, shell("root", script)).splitlines()
+    assert lines[0] == "0"
+    devices = {name for name in lines[2].split() if not name.startswith("nvidia")}
+    assert devices <= {"fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "termination-log",
+                       "tty", "urandom", "zero"}
+
+
+def test_a_privileged_pod_has_the_machine(as_root, kubectl):
+    script = f"{SECCOMP}; ls /dev | wc -l; test -w /proc/sys/kernel/panic && echo open"
+    one = shell("strong", script, container={"securityContext": {"privileged": True}})
+    seccomp, devices, opened = output(kubectl, one).split()
+    assert (seccomp, opened) == ("Seccomp:0", "open") and int(devices) > 14
+
+
+def test_capabilities(kubectl):
+    context = {"securityContext": {"capabilities": {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]}}}
+    assert output(kubectl, shell("caps", "grep CapEff /proc/self/status | tr -d '\\t'", container=context)) == "CapEff:0000000000000400\n"
+
+
+def test_containers_that_share_processes(kubectl):
+    other = {"name": "other", "image": "x", "command": ["sleep", "4321"]}
+    one = shell("shared", "until pgrep -f '^sleep 4321' >/dev/null; do :; done; cat /proc/1/comm; pkill -f '^sleep 4321'; echo found",
+                shareProcessNamespace=True)
+    one["spec"]["containers"].append(other)
+    kubectl("apply", "-f", "-", stdin=one)
+    eventually(lambda: status(kubectl, "shared")["phase"] in ("Succeeded", "Failed"))
+    assert kubectl("logs", "shared", "-c", "c").out == "pause\nfound\n"
+
+
+def test_the_machines_processes_and_ipc(kubectl):
+    script = "test -d /proc/$(cat /proc/sys/kernel/random/boot_id >/dev/null; echo 1)/ns && cat /proc/1/comm; readlink /proc/self/ns/ipc"
+    comm, ipc = output(kubectl, shell("host", script, hostPID=True, hostIPC=True)).split()
+    assert comm == open("/proc/1/comm", encoding="utf-8").read().strip()
+    assert ipc == os.readlink("/proc/self/ns/ipc")
+
+
+def test_sysctls_are_refused(kubectl):
+    kubectl("apply", "-f", "-", stdin=shell("tuned", "true", securityContext={"sysctls": [{"name": "net.core.somaxconn", "value": "1"}]}))
+    eventually(lambda: 'forbidden sysctl: "net.core.somaxconn"' in kubectl("describe", "pod", "tuned").out)
+
+
+@pytest.mark.parametrize("kind, what", [("Directory", "a directory"), ("File", "a file"), ("Socket", "a socket file"),
+                                        ("CharDevice", "a character device"), ("BlockDevice", "a block device")])
+def test_host_path_types_are_checked(kubectl, tmp_path, kind, what):
+    path = str(tmp_path / "absent")
+    kubectl("apply", "-f", "-", stdin=volume_pod("typed", "true", [{"name": "h", "hostPath": {"path": path, "type": kind}}],
+                                                 [{"name": "h", "mountPath": "/h"}]))
+    expected = f'MountVolume.SetUp failed for volume "h" : hostPath type check failed: {path} is not {what}'
+    eventually(lambda: expected in kubectl("describe", "pod", "typed").out, about=expected)
+
+
+def test_host_paths_that_are_made(kubectl, tmp_path):
+    volumes = [{"name": "d", "hostPath": {"path": str(tmp_path / "made"), "type": "DirectoryOrCreate"}},
+               {"name": "f", "hostPath": {"path": str(tmp_path / "file"), "type": "FileOrCreate"}},
+               {"name": "n", "hostPath": {"path": "/dev/null", "type": "CharDevice"}}]
+    mounts = [{"name": "d", "mountPath": "/d"}, {"name": "f", "mountPath": "/srv/deep/f"}, {"name": "n", "mountPath": "/n", "readOnly": True}]
+    assert output(kubectl, volume_pod("made", "echo 1 > /d/x; echo 2 > /srv/deep/f; test -c /n && echo device", volumes, mounts)) == "device\n"
+    assert (tmp_path / "made" / "x").read_text() + (tmp_path / "file").read_text() == "1\n2\n"
+
+
+def test_a_sub_path_never_leads_out_of_its_volume(kubectl, tmp_path):
+    (tmp_path / "out").symlink_to("/etc")
+    kubectl("apply", "-f", "-", stdin=volume_pod("escape", "ls /sub", [{"name": "h", "hostPath": {"path": str(tmp_path)}}],
+                                                 [{"name": "h", "mountPath": "/sub", "subPath": "out"}]))
+    end = end_state(kubectl, "escape")
+    assert end["reason"] == "StartError" and "cannot open the sub-path out" in end["message"]
+
+
+def test_sub_paths_of_files_and_expressions(kubectl):
+    kubectl("create", "configmap", "conf", "--from-literal=app.conf=x=1", "--from-literal=other=y")
+    volumes = [{"name": "c", "configMap": {"name": "conf", "defaultMode": 0o640, "items": [{"key": "app.conf", "path": "deep/app.conf", "mode": 0o600}]}},
+               {"name": "all", "configMap": {"name": "conf"}}, {"name": "o", "configMap": {"name": "absent", "optional": True}},
+               {"name": "w", "emptyDir": {}}]
+    one = volume_pod("subs", "cat /etc/no-such-app.conf; stat -Lc ' %a' /c/deep/app.conf; ls /o | wc -l; pwd -P; ls /c; stat -c %a /all/..data/other",
+                     volumes, [{"name": "all", "mountPath": "/etc/no-such-app.conf", "subPath": "app.conf"}, {"name": "c", "mountPath": "/c"},
+                               {"name": "all", "mountPath": "/all"}, {"name": "o", "mountPath": "/o"},
+                               {"name": "w", "mountPath": "/logs", "subPathExpr": "$(POD)/logs"}])
+    one["spec"]["containers"][0].update(workingDir="/logs", env=[{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}])
+    assert output(kubectl, one) == "x=1 600\n0\n/logs\ndeep\n644\n"
+
+
+def test_a_memory_volume_is_as_large_as_said(kubectl):
+    volumes = [{"name": "m", "emptyDir": {"medium": "Memory", "sizeLimit": "8Mi"}}, {"name": "s", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}]
+    mounts = [{"name": "m", "mountPath": "/m"}, {"name": "s", "mountPath": "/dev/shm"}]
+    assert output(kubectl, volume_pod("sized", "df -k --output=size /m /dev/shm | tail -n+2 | tr -d ' '", volumes, mounts)) == "8192\n16384\n"
+
+
+def test_files_of_volumes_follow_their_source(kubectl):
+    kubectl("create", "configmap", "rate", "--from-literal=rate=1", "--from-literal=gone=x")
+    one = volume_pod("follows", "until [ \"$(cat /v/rate)\" = 2 ]; do :; done; until grep -q big /about/labels; do :; done; "
+                                "ls /v; cat /fixed", [{"name": "v", "configMap": {"name": "rate"}},
+                                {"name": "about", "downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}}],
+                     [{"name": "v", "mountPath": "/v"}, {"name": "about", "mountPath": "/about"},
+                      {"name": "v", "mountPath": "/fixed", "subPath": "rate"}])
+    kubectl("apply", "-f", "-", stdin=one)
+    eventually(lambda: status(kubectl, "follows")["phase"] == "Running")
+    kubectl("patch", "configmap", "rate", "--type=merge", "-p", '{"data": {"rate": "2", "gone": null, "new": "y"}}')
+    kubectl("label", "pod", "follows", "size=big")
+    assert end_state(kubectl, "follows")["exitCode"] == 0
+    assert kubectl("logs", "follows").out == "new\nrate\n1"
+
+
+def test_what_the_machine_refuses_is_named(yard):
+    conditions = {c["type"]: c for c in yard.request("GET", "/api/v1/nodes").json["items"][0]["status"]["conditions"]}
+    degraded, info = conditions["SandboxDegraded"], yard.command("info").out
+    if yard.user:
+        assert degraded["status"] == "True"
+        for words in ("memory limits: Permission denied", "pods run as one ordinary user"):
+            assert words in degraded["message"] and words in info
+    else:
+        assert (degraded["status"], degraded["message"]) == ("False", "pods have all of their sandbox")
+        assert "control groups" not in info and "namespaces are refused" not in info
