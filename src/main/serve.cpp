@@ -30,6 +30,7 @@
 #include "controllers/network/endpoints_controller.h"
 #include "controllers/quota/quota_controller.h"
 #include "controllers/storage/storage_controller.h"
+#include "controllers/training/training_controller.h"
 #include "main/config.h"
 #include "main/credentials.h"
 #include "main/pod_network.h"
@@ -122,7 +123,8 @@ struct Controllers {
         job_metrics(client),
         endpoints(loop, client),
         quotas(loop, client),
-        storage(loop, client, make_volume_folders(loop, state + "/volumes")) {}
+        storage(loop, client, make_volume_folders(loop, state + "/volumes")),
+        training(loop, client) {}
   NamespaceContents contents;
   RoleAggregation role_aggregation;
   TokenSecrets token_secrets;
@@ -138,6 +140,7 @@ struct Controllers {
   EndpointsController endpoints;
   QuotaController quotas;
   StorageController storage;
+  TrainingController training;
 };
 
 // NVML may take its time: the API answers meanwhile, the node is there once its GPUs are known.
@@ -261,6 +264,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
   api.add_metrics([&] { return controllers ? controllers->job_metrics.text() : std::string(); });
+  api.add_metrics([&] { return controllers ? controllers->training.metrics() : std::string(); });
   loop->post([&] {
     create_initial_objects(client, identity, [&](Result<void> made) {
       if (!made) {
