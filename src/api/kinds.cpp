@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/tables.h"
+#include "api/training/training_kind.h"
 #include "base/strings.h"
 
 namespace yard {
@@ -100,6 +101,8 @@ const std::vector<KindPtr>& builtin_kinds() {
          }) {
       made.push_back(std::make_shared<const Kind>(row()));
     }
+    for (Kind& row : training_rows())
+      made.push_back(std::make_shared<const Kind>(std::move(row)));
     return made;
   }();
   return kinds;

@@ -30,6 +30,7 @@
 #include "controllers/network/endpoints_controller.h"
 #include "controllers/quota/quota_controller.h"
 #include "controllers/storage/storage_controller.h"
+#include "controllers/training/training_controller.h"
 #include "main/config.h"
 #include "main/credentials.h"
 #include "main/pod_network.h"
@@ -122,7 +123,8 @@ struct Controllers {
         job_metrics(client),
         endpoints(loop, client),
         quotas(loop, client),
-        storage(loop, client, make_volume_folders(loop, state + "/volumes")) {}
+        storage(loop, client, make_volume_folders(loop, state + "/volumes")),
+        training(loop, client) {}
   NamespaceContents contents;
   RoleAggregation role_aggregation;
   TokenSecrets token_secrets;
@@ -138,7 +140,30 @@ struct Controllers {
   EndpointsController endpoints;
   QuotaController quotas;
   StorageController storage;
+  TrainingController training;
 };
+
+// NVML may take its time: the API answers meanwhile, the node is there once its GPUs are known.
+void start_agent(Agent& agent, Loop& loop, const NodeOptions& node) {
+  if (node.simulated > 0 || node.fake_gpus > 0 || !has_gpu_driver()) {
+    if (node.simulated == 0) agent.set_gpus(pretended_gpus(node.fake_gpus));
+    return agent.start();
+  }
+  struct Found {
+    std::vector<Gpu> gpus;
+    std::string problem;
+  };
+  auto found = std::make_shared<Found>();
+  loop.run_blocking([found] { found->gpus = discover_gpus(found->problem); },
+                    [found, &agent] {
+                      if (!found->problem.empty())
+                        log_warning("GPUs are not offered to pods: {}", found->problem);
+                      for (const Gpu& gpu : found->gpus)
+                        log_info("GPU {}: {}, {} MiB", gpu.id, gpu.name, gpu.memory_bytes >> 20);
+                      agent.set_gpus(std::move(found->gpus));
+                      agent.start();
+                    });
+}
 
 }  // namespace
 
@@ -239,6 +264,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
   api.add_metrics([&] { return controllers ? controllers->job_metrics.text() : std::string(); });
+  api.add_metrics([&] { return controllers ? controllers->training.metrics() : std::string(); });
   loop->post([&] {
     create_initial_objects(client, identity, [&](Result<void> made) {
       if (!made) {
@@ -256,7 +282,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
           if (agent) agent->set_network_problem(std::move(problem));
         });
       }
-      agent->start();
+      start_agent(*agent, *loop, node);
       volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
       log_archive.start();
       api.set_ready(true);

@@ -288,6 +288,10 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
   };
   out.network = network_.facts();
   out.processes_limit = options_.pod_pids_limit;
+  if (!machine_.gpus.empty()) {
+    const PodRecord* record = runtime_.find(pod.uid);
+    out.gpus = record != nullptr && record->alive ? record->gpus : pod.gpus;
+  }
   out.memory_bytes = machine_.memory_bytes;
   return out;
 }
@@ -329,7 +333,29 @@ void Agent::renew_tokens(const std::string& uid) {
     runtime_.replace_files(uid, std::move(volume));
 }
 
+// Taken is what runs or starts: a pod that has ended has given its devices back.
+bool Agent::give_gpus(Pod& pod, const Json& tree) {
+  pod.gpus.clear();
+  const int64_t count = gpus_asked(tree);
+  if (count == 0) return true;
+  std::set<std::string> taken;
+  for (const auto& [uid, other] : pods_) {
+    const PodRecord* record = runtime_.find(uid);
+    if (record != nullptr && record->alive) taken.insert(record->gpus.begin(), record->gpus.end());
+    if (other.starting) taken.insert(other.gpus.begin(), other.gpus.end());
+  }
+  auto picked = pick_gpus(machine_.gpus, taken, count);
+  if (picked) pod.gpus = std::move(*picked);
+  return picked.has_value();
+}
+
 void Agent::launch_pod(Pod& pod, const Json& tree) {
+  if (options_.simulated == 0 && !give_gpus(pod, tree)) {
+    pod.starting = false;
+    return note_problem(pod, tree, "", "UnexpectedAdmissionError",
+                        fmt::format("Allocate failed: {} of {} asked, fewer are free",
+                                    gpus_asked(tree), kGpuResource));
+  }
   auto launch = options_.simulated > 0 ? played_launch(tree) : pod_launch(tree, launch_facts(pod));
   if (!launch) {
     pod.starting = false;

@@ -15,8 +15,8 @@
 #include "node/plan_pod.h"
 #include "node/pod_launch.h"
 #include "node/pod_runtime.h"
-#include "node/probe_runner.h"
 #include "node/pod_tokens.h"
+#include "node/probe_runner.h"
 
 namespace yard {
 
@@ -27,6 +27,8 @@ class Agent {
         MachineFacts machine, TokenSource* tokens = nullptr);
   ~Agent();
 
+  // Before start().
+  void set_gpus(std::vector<Gpu> gpus) { machine_.gpus = std::move(gpus); }
   // Registers the node, takes up the pods of an earlier server, then follows the API.
   void start();
   // The pods of this node as they are known here, for whoever reads their logs.
@@ -44,7 +46,8 @@ class Agent {
     bool busy = false;  // a write is under way; then the pod is looked at again
     bool again = false;
     bool starting = false;
-    bool gone = false;  // its object is no more
+    bool gone = false;              // its object is no more
+    std::vector<std::string> gpus;  // while it starts or runs
     std::string pod_ip;
     std::map<std::string, int> requested;
     std::map<std::string, StartProblem> problems;
@@ -89,6 +92,7 @@ class Agent {
   void wait_until(Pod& pod, Time at);
   std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);
   LaunchFacts launch_facts(const Pod& pod) const;
+  bool give_gpus(Pod& pod, const Json& tree);
   ImageResolution resolve(const Json& pod, const Json& container) const;
 
   Client& client_;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "api/meta/names.h"
 #include "api/tree.h"
 #include "base/strings.h"
 #include "node/files.h"
@@ -49,8 +50,7 @@ JsonArray conditions(const NodeOptions& options, const MachineFacts& machine, co
        degraded.empty() ? "pods have all of their sandbox" : std::string_view(degraded)},
       {"Ready", "True", "KubeletReady", "the node agent takes pods"}};
   if (!options.network_problem.empty())
-    rows.push_back(
-        {"NetworkDegraded", "True", "NotAllIsHere", options.network_problem.c_str()});
+    rows.push_back({"NetworkDegraded", "True", "NotAllIsHere", options.network_problem.c_str()});
   JsonArray out;
   for (const Row& row : rows) {
     std::string changed = rfc3339(now);
@@ -66,6 +66,17 @@ JsonArray conditions(const NodeOptions& options, const MachineFacts& machine, co
                              {"message", row.message}});
   }
   return out;
+}
+
+// As NVIDIA's feature discovery names them, so that nodeSelectors written for a cluster hold here.
+void add_gpu_labels(JsonObject& labels, const std::vector<Gpu>& gpus) {
+  if (gpus.empty()) return;
+  std::string product = gpus.front().name;
+  std::ranges::replace(product, ' ', '-');
+  labels["nvidia.com/gpu.present"] = "true";
+  labels["nvidia.com/gpu.count"] = std::to_string(gpus.size());
+  if (label_value_problems(product).empty()) labels["nvidia.com/gpu.product"] = product;
+  labels["nvidia.com/gpu.memory"] = std::to_string(gpus.front().memory_bytes >> 20);
 }
 
 }  // namespace
@@ -120,6 +131,7 @@ Json node_object(const NodeOptions& options, const std::string& name, const Mach
   if (options.simulated > 0) labels[kSimulatedLabel] = "true";
   labels["kubernetes.io/os"] = "linux";
   labels["kubernetes.io/arch"] = machine.architecture;
+  if (options.simulated == 0) add_gpu_labels(labels, machine.gpus);
   for (const auto& [key, value] : options.labels)
     labels[key] = value;
 
@@ -127,7 +139,8 @@ Json node_object(const NodeOptions& options, const std::string& name, const Mach
                       {"memory", fmt::format("{}Ki", machine.memory_bytes / 1024)},
                       {"ephemeral-storage", fmt::format("{}Ki", machine.disk_bytes / 1024)},
                       {"pods", std::to_string(kMostPods)}};
-  if (options.fake_gpus > 0) capacity["nvidia.com/gpu"] = std::to_string(options.fake_gpus);
+  if (!machine.gpus.empty() && options.simulated == 0)
+    capacity[kGpuResource] = std::to_string(machine.gpus.size());
   for (const auto& [key, value] : options.capacity)
     capacity[key] = value;
 

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "json/json.h"
+#include "node/gpus.h"
 #include "node/images/image_config.h"
 
 namespace yard {
@@ -19,7 +20,7 @@ struct NodeOptions {
   std::map<std::string, std::string> labels;    // --node-label
   int fake_gpus = 0;                            // --fake-gpus: nvidia.com/gpu without any device
   int64_t pod_pids_limit = 32768;               // --pod-pids-limit: a fork bomb ends in its pod
-  std::string network_problem;  // what pods miss of the network, in a sentence
+  std::string network_problem;                  // what pods miss of the network, in a sentence
   int simulated = 0;  // --simulate: so many nodes sim-0, sim-1 ... in place of this machine
   ImageConfig images;
   std::string state_folder;  // where offers of `trainyard run` lie
@@ -29,6 +30,7 @@ inline constexpr std::string_view kSimulatedLabel = "trainyard.dev/simulated";
 
 // What the machine says about itself.
 struct MachineFacts {
+  std::vector<Gpu> gpus;
   std::string hostname, kernel, os_image, machine_id, boot_id, architecture;
   int64_t cpus = 1, memory_bytes = 0, disk_bytes = 0;
   std::vector<std::string> degradations;  // of the sandbox (node/sandbox_facts.h)

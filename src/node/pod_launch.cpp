@@ -8,6 +8,7 @@
 #include "api/tree.h"
 #include "base/strings.h"
 #include "node/capabilities.h"
+#include "node/gpus.h"
 #include "node/log_layout.h"
 #include "node/network/resolv_conf.h"
 #include "node/pod_volumes.h"
@@ -226,6 +227,23 @@ std::string pod_hostname(const Json& pod) {
   return out;
 }
 
+namespace {
+
+// Its own devices and no others, whatever it names itself.
+void show_gpus(Environment& environment, const std::vector<std::string>& given) {
+  constexpr std::string_view kCuda = "CUDA_VISIBLE_DEVICES", kToolkit = "NVIDIA_VISIBLE_DEVICES";
+  std::optional<std::string> wished;
+  for (const auto& [name, value] : environment) {
+    if (name == kCuda) wished = value;
+  }
+  std::erase_if(environment,
+                [&](const auto& entry) { return entry.first == kCuda || entry.first == kToolkit; });
+  environment.emplace_back(kCuda, visible_devices(given, wished));
+  environment.emplace_back(kToolkit, given.empty() ? "void" : join(given, ","));
+}
+
+}  // namespace
+
 ContainerLaunchResult container_launch(const Json& pod, const Json& container, int run,
                                        const LaunchFacts& facts) {
   ContainerLaunchResult out;
@@ -253,6 +271,7 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   }
   if ((out.refusal = set_command(launch, container, *environment, facts.image))) return out;
   if ((out.refusal = add_mounts(launch, pod, container, *environment))) return out;
+  if (facts.gpus) show_gpus(*environment, gpus_of_container(pod, launch.container, *facts.gpus));
   for (const auto& [name, value] : *environment)
     launch.env.push_back(name + "=" + value);
   launch.working_folder = text_at(container, {"workingDir"});
@@ -293,6 +312,7 @@ Result<PodLaunch> pod_launch(const Json& pod, const LaunchFacts& facts) {
     out.address = facts.env.pod_ip;
   }
   out.resolv_conf = resolv_conf(pod, facts.network.resolv_conf, facts.network.dns);
+  if (facts.gpus) out.gpus = *facts.gpus;
   out.volumes = TRY(pod_volumes(pod, facts.env));
   return out;
 }

@@ -15,6 +15,8 @@ struct LaunchFacts {
   int64_t memory_bytes = 0;         // of the machine
   int64_t processes_limit = 32768;  // of a container
   ImageResolution image;            // of the container to be launched
+  // Those of the pod; nullopt where the machine has none, so nothing has to be hidden.
+  std::optional<std::vector<std::string>> gpus;
 };
 
 // Errors are the texts of FailedMount.

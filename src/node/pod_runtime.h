@@ -54,6 +54,7 @@ struct PodLaunch {
   std::string about;                 // kept beside its logs (node/log_layout.h)
   std::string resolv_conf;           // and of /etc/resolv.conf; "": the host's own
   std::string address;               // in the pods' network
+  std::vector<std::string> gpus;     // those it has (node/gpus.h)
   bool host_network = false;         // no network of its own
   uint64_t shared_memory_bytes = 0;  // of /dev/shm; 0: half of the machine's memory
   bool host_ipc = false, host_pid = false, share_pid = false;
@@ -110,6 +111,7 @@ enum class NodeEnd { None, Shutdown, Reboot };
 struct PodRecord {
   std::string uid, ns, name;
   std::string address;                // as its launch said
+  std::vector<std::string> gpus;      // likewise
   bool alive = false;                 // its shim answers
   std::vector<ContainerRun> runs;     // in order of their starts
   std::vector<std::string> refusals;  // what the kernel refused of the sandbox

@@ -157,6 +157,8 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->launch.host_pid = bool_at(launch, {"hostPID"});
   pod->launch.resolv_conf = bool_at(launch, {"resolvConf"}) ? "kept" : "";
   pod->launch.address = text_at(launch, {"address"});
+  for (const Json& gpu : list_at(launch, {"gpus"}))
+    pod->launch.gpus.emplace_back(text_of(gpu));
   for (const Json& entry : list_at(launch, {"hostPaths"})) {
     LaunchVolume volume;
     volume.name = text_at(entry, {"name"});
@@ -169,6 +171,7 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->record.ns = pod->launch.ns;
   pod->record.name = pod->launch.name;
   pod->record.address = pod->launch.address;
+  pod->record.gpus = pod->launch.gpus;
   read_journal(*pod);
   if (access(pod->folders.shutdown_mark().c_str(), F_OK) == 0)
     pod->record.node_end = NodeEnd::Shutdown;
@@ -218,6 +221,7 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
         pod->launch = std::move(*kept);
         pod->folders = folders;
         pod->record.address = pod->launch.address;
+        pod->record.gpus = pod->launch.gpus;
         if (pod->launch.host_network) return done(spawn_shim(*pod, {}));
         network_.prepare_start(pod->record.uid, pod->launch.address,
                                [this, uid = pod->record.uid, alive,

@@ -128,7 +128,8 @@ void VolumeUpdates::update(const std::string& ns, const std::string& name) {
   const Json tree = object->tree();
   PodFactsForEnv facts;
   facts.find = [&](std::string_view kind, std::string_view wanted) {
-    const ObjectPtr source = client_.get({"v1", std::string(kind)}, ns, wanted);
+    const std::string_view where = kind == "PersistentVolume" ? "" : std::string_view(ns);
+    const ObjectPtr source = client_.get({"v1", std::string(kind)}, where, wanted);
     return source == nullptr ? Json() : source->tree();
   };
   if (const ObjectPtr node = client_.get(kNode, "", text_at(tree, {"spec", "nodeName"}))) {

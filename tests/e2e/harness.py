@@ -210,6 +210,10 @@ class Yard:
         self.note_cgroups()
         if os.path.isdir(self.state):
             self.command("down", expect=None)
+        self.cut_power()
+
+    def cut_power(self):
+        """kill -9 of the server and of every shim, at once."""
         for pid in processes_naming(self.state):
             try:
                 os.kill(pid, signal.SIGKILL)

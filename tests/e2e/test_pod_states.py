@@ -315,7 +315,7 @@ def test_a_reboot_ends_what_ran(own_yard):
     eventually(lambda: k.json("get", "job", "goes-on")["status"].get("active") == 1)
     eventually(lambda: len(glob.glob(os.path.join(own_yard.state, "run", "*", "sock"))) == 2)
     own_yard.kill()
-    own_yard.end()  # all processes, as a power cut does
+    own_yard.cut_power()
     for path in glob.glob(os.path.join(own_yard.state, "run", "*", "launch.json")):
         with open(path, encoding="utf-8") as stream:
             launch = json.load(stream)

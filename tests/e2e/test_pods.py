@@ -165,6 +165,30 @@ def test_a_job_runs_to_its_end(one_kubectl):
     assert sorted(one_kubectl("logs", "-l", "job-name=all").out.split("\n"))[1:] == ["index 0", "index 1", "index 2"]
 
 
+def test_gpus_are_given_to_one_pod_each(own_yard):
+    own_yard.up("--fake-gpus", "3")
+    path, minor = newest_kubectl()
+    kubectl = Kubectl(path, minor, own_yard, "default")
+
+    def asking(name, count, script="echo $CUDA_VISIBLE_DEVICES; while true; do sleep 0.1; done", **container):
+        limits = {"resources": {"limits": {"nvidia.com/gpu": count}}} if count else {}
+        return shell(name, script, container={**limits, **container})
+    kubectl("apply", "-f", "-", stdin=[asking("two", 2), asking("one", 1), asking("none", 0)])
+    for name in ("two", "one", "none"):
+        running(kubectl, name)
+    lines = {name: eventually(lambda name=name: kubectl("logs", name).out) for name in ("two", "one", "none")}
+    assert sorted((lines["two"].strip() + "," + lines["one"].strip()).split(",")) == ["0", "1", "2"]
+    assert lines["none"] == "\n", "a pod that asks for none sees none"
+    kubectl("apply", "-f", "-", stdin=asking("late", 1, "echo got $CUDA_VISIBLE_DEVICES"))
+    eventually(lambda: "nvidia.com/gpu" in kubectl("describe", "pod", "late").out and status(kubectl, "late")["phase"] == "Pending")
+    own_yard.kill()
+    own_yard.up("--fake-gpus", "3")
+    kubectl("delete", "pod", "one", "--grace-period=0", "--force")
+    assert end_state(kubectl, "late")["exitCode"] == 0
+    assert kubectl("logs", "late").out == "got " + lines["one"]
+    own_yard.down()
+
+
 def test_active_deadline(one_kubectl):
     one_kubectl("apply", "-f", "-", stdin=pod("late", "sleep", "100", activeDeadlineSeconds=1, terminationGracePeriodSeconds=1))
     end = finished(one_kubectl, "late")

@@ -6,6 +6,7 @@
 #include "api/crd/custom_kinds.h"
 #include "api/kinds.h"
 #include "api/tables.h"
+#include "api/training/training_kind.h"
 #include "base/strings.h"
 
 namespace yard {
@@ -35,8 +36,21 @@ void note_storage_version(Json& object) {
   if (!version.empty()) add_text_once(section(object, "status"), "storedVersions", version);
 }
 
+bool is_built_in(const Json& object) {
+  return !training_definition_spec(name_of(object)).is_null();
+}
+
+// The definition of a kind that is built in may come as its name alone: what the server fills in
+// belongs to nobody, so that a user may apply another one over it without a conflict.
+void fill_built_in(Json& object) {
+  if (find_path(object, {"spec", "names"}) != nullptr) return;
+  Json spec = training_definition_spec(name_of(object));
+  if (!spec.is_null()) object.get_object()["spec"] = std::move(spec);
+}
+
 // Names are accepted and conditions set by the controller that watches definitions.
 Result<void> prepare_create(Json& object, const Admission&) {
+  fill_built_in(object);
   object.get_object()["status"] = JsonObject{
       {"acceptedNames", JsonObject{{"plural", ""}, {"kind", ""}}}, {"storedVersions", JsonArray()}};
   note_storage_version(object);
@@ -49,6 +63,8 @@ Result<void> prepare_update(Json& object, const Json&, const Admission&) {
 }
 
 void check_stored_versions(FieldErrors& errors, const Json& object, const Json& stored_in) {
+  // How the objects of such a kind are stored does not follow from its definition.
+  if (is_built_in(object)) return;
   const JsonArray& stored = list_at(stored_in, {"status", "storedVersions"});
   const JsonArray& versions = list_at(object, {"spec", "versions"});
   for (size_t i = 0; i < stored.size(); ++i) {
@@ -88,6 +104,15 @@ FieldErrors validate_status_update(const Json& object, const Json&) {
   return errors;
 }
 
+std::vector<std::string> warnings_of(const Json& object) {
+  std::vector<std::string> warnings = definition_warnings(object);
+  const Json own = training_definition_spec(name_of(object));
+  if (!own.is_null() && !equal(own, *find(object, "spec")))
+    warnings.push_back(fmt::format(
+        "{} is built into this server: its own schema and controller stay in use", name_of(object)));
+  return warnings;
+}
+
 }  // namespace
 
 Kind custom_resource_definition_kind() {
@@ -105,7 +130,7 @@ Kind custom_resource_definition_kind() {
   row.prepare_create = prepare_create;
   row.prepare_update = prepare_update;
   row.validate = validate_definition;
-  row.warnings = definition_warnings;
+  row.warnings = warnings_of;
   row.validate_update = validate_update;
   row.validate_status_update = validate_status_update;
   return row;

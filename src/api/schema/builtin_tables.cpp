@@ -42,6 +42,8 @@ constexpr std::string_view kTables[] = {
     ,
 #include "api/schema/tables/admissionregistration_v1.types"
     ,
+#include "api/schema/tables/kubeflow_v1.types"
+    ,
 };
 
 constexpr std::string_view kDescriptions =

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "api/training/training_kind.h"
 #include "base/log.h"
 #include "controllers/access/default_roles.h"
 #include "controllers/storage/plan_storage.h"
@@ -19,6 +20,7 @@ const Resource kNamespace{"v1", "Namespace"};
 const Resource kConfigMap{"v1", "ConfigMap"};
 const Resource kServiceAccount{"v1", "ServiceAccount"};
 const Resource kService{"v1", "Service"};
+const Resource kCustomDefinition{"apiextensions.k8s.io/v1", "CustomResourceDefinition"};
 const Resource kStorageClass{"storage.k8s.io/v1", "StorageClass"};
 constexpr const char* kDefaultStorageClass = "trainyard-local";
 
@@ -59,6 +61,14 @@ ClientWrite kubernetes_service(int port) {
       {"ports", JsonArray{JsonObject{
                     {"name", "https"}, {"port", 443}, {"protocol", "TCP"}, {"targetPort", port}}}}};
   return create(kService, "default", std::move(object));
+}
+
+// The server fills in the rest of what is built in.
+ClientWrite built_in_definition(const std::string& name) {
+  Json object = named(kCustomDefinition, "", name);
+  object.get_object()["metadata"].get_object()["annotations"] =
+      JsonObject{{"trainyard.dev/built-in", "true"}};
+  return create(kCustomDefinition, "", std::move(object));
 }
 
 // Claims that name no class get a folder of this machine (controllers/storage/).
@@ -126,6 +136,9 @@ void create_initial_objects(Client& client, const ClusterIdentity& identity,
   }
   if (client.get(kService, "default", "kubernetes") == nullptr)
     contents.push_back(kubernetes_service(identity.port));
+  for (const std::string& definition : training_definition_names())
+    if (client.get(kCustomDefinition, "", definition) == nullptr)
+      contents.push_back(built_in_definition(definition));
   // One that an administrator took away stays away once another is there.
   if (client.list(kStorageClass).empty()) contents.push_back(default_storage_class());
   add_default_access(client, namespaces);

@@ -29,11 +29,13 @@ constexpr const char* kGpuDevices[] = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-to
                                        "nvidia-modeset"};
 constexpr int kMostGpus = 32;
 
-// What is mounted below `source` stays behind, except for an ordinary user: the kernel does not let
-// it look under another's mounts.
-std::string bind_read_only(const std::string& source, const std::string& target) {
+// Whether what is mounted below comes along: a driver's libraries, /usr/local on a disk of its own.
+// It must for an ordinary user: the kernel does not let it look under another's mounts.
+enum class Below { Left, Shown };
+
+std::string bind_read_only(const std::string& source, const std::string& target, Below below) {
   if (!make_folders(target)) return failure("cannot make " + target);
-  const unsigned recursive = in_user_namespace() ? AT_RECURSIVE : 0;
+  const unsigned recursive = below == Below::Shown || in_user_namespace() ? AT_RECURSIVE : 0;
   const int tree = static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, source.c_str(),
                                             OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | recursive));
   if (tree < 0) return failure("cannot show " + source);
@@ -99,7 +101,8 @@ std::string show_host_folder(const std::vector<OpenVolume>& volumes, const RootF
     if (!is_below(volume.target, folder) || exists(volume.target.c_str())) continue;
     (volume.is_folder ? missing_folders : missing_files).push_back(volume.target);
   }
-  if (missing_folders.empty() && missing_files.empty()) return bind_read_only(folder, target);
+  if (missing_folders.empty() && missing_files.empty())
+    return bind_read_only(folder, target, Below::Shown);
   return show_with_mount_points(folder, missing_folders, missing_files, folders, target);
 }
 
@@ -222,7 +225,8 @@ std::string build_root(const Container& container, const RootFolders& folders) {
   }
   if (std::string problem = make_own_folders(container, folders); !problem.empty()) return problem;
   if (std::string problem = make_devices(container, folders); !problem.empty()) return problem;
-  if (std::string problem = bind_read_only("/sys", root + "/sys"); !problem.empty()) return problem;
+  if (std::string problem = bind_read_only("/sys", root + "/sys", Below::Left); !problem.empty())
+    return problem;
   // In a user namespace the kernel itself keeps the machine's things from us.
   if (container.masked_proc && !in_user_namespace()) {
     if (std::string problem = mask_machine(root); !problem.empty()) return problem;

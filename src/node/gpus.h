@@ -1,0 +1,50 @@
+#pragma once
+// The GPUs of this machine and which pod has which. What a pod sees is said by
+// CUDA_VISIBLE_DEVICES: its own devices, numbered from 0 by CUDA itself.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/json.h"
+
+namespace yard {
+
+inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
+
+struct Gpu {
+  std::string
+      id;  // GPU-8f1c…, as CUDA_VISIBLE_DEVICES takes it; a number for one that is pretended
+  std::string name;
+  int64_t memory_bytes = 0;
+};
+
+// Whether there is a driver at all: costs nothing to ask.
+bool has_gpu_driver();
+// Through NVML, loaded when it is asked for: the binary starts where there is no driver. May take a
+// second; "" in `problem` when all went well.
+std::vector<Gpu> discover_gpus(std::string& problem);
+std::vector<Gpu> pretended_gpus(int count);
+
+// How many a pod asks for: its containers together, or its hungriest init container.
+int64_t gpus_asked(const Json& pod);
+int64_t container_gpus(const Json& container);
+
+// The first free ones; nullopt when there are too few.
+std::optional<std::vector<std::string>> pick_gpus(std::span<const Gpu> all,
+                                                  const std::set<std::string>& taken,
+                                                  int64_t count);
+// Of a pod's devices those of one container: containers take their share in order, init containers
+// come before them and may use all.
+std::vector<std::string> gpus_of_container(const Json& pod, std::string_view container,
+                                           std::span<const std::string> of_pod);
+// What CUDA_VISIBLE_DEVICES is to be. `wished` is the container's own value, whose numbers count
+// within what it was given; nullopt: it has none.
+std::string visible_devices(std::span<const std::string> given,
+                            std::optional<std::string_view> wished);
+
+}  // namespace yard

@@ -1,0 +1,76 @@
+#include "node/gpus.h"
+
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "testing/objects.h"
+
+namespace yard {
+namespace {
+
+struct Asked {
+  const char *about, *spec;
+  int64_t count;
+};
+
+TEST(Gpus, WhatAPodAsksFor) {
+  const Asked rows[] = {
+      {"nothing", "{containers: [{name: a}]}", 0},
+      {"one", "{containers: [{name: a, resources: {limits: {nvidia.com/gpu: '1'}}}]}", 1},
+      {"a number", "{containers: [{name: a, resources: {limits: {nvidia.com/gpu: 2}}}]}", 2},
+      {"containers together",
+       "{containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}, {name: b, resources: "
+       "{limits: {nvidia.com/gpu: 2}}}]}",
+       3},
+      {"a hungrier init container",
+       "{initContainers: [{name: i, resources: {limits: {nvidia.com/gpu: 4}}}], containers: "
+       "[{name: "
+       "a, resources: {limits: {nvidia.com/gpu: 1}}}]}",
+       4},
+  };
+  for (const Asked& row : rows)
+    EXPECT_EQ(gpus_asked(JsonObject{{"spec", yaml(row.spec)}}), row.count) << row.about;
+}
+
+TEST(Gpus, TheFirstFreeOnesArePicked) {
+  const std::vector<Gpu> all = pretended_gpus(4);
+  EXPECT_EQ(pick_gpus(all, {}, 2), (std::vector<std::string>{"0", "1"}));
+  EXPECT_EQ(pick_gpus(all, {"0", "2"}, 2), (std::vector<std::string>{"1", "3"}));
+  EXPECT_EQ(pick_gpus(all, {"0", "2"}, 3), std::nullopt);
+  EXPECT_EQ(pick_gpus(all, {}, 0), std::vector<std::string>{});
+}
+
+TEST(Gpus, ContainersShareThoseOfTheirPodInOrder) {
+  const Json pod = JsonObject{
+      {"spec", yaml("{initContainers: [{name: i, resources: {limits: {nvidia.com/gpu: 2}}}], "
+                    "containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}, {name: b}, "
+                    "{name: c, resources: {limits: {nvidia.com/gpu: 2}}}]}")}};
+  const std::vector<std::string> given{"x", "q", "z"};
+  EXPECT_EQ(join(gpus_of_container(pod, "i", given), ","), "x,q");
+  EXPECT_EQ(join(gpus_of_container(pod, "a", given), ","), "x");
+  EXPECT_EQ(join(gpus_of_container(pod, "b", given), ","), "");
+  EXPECT_EQ(join(gpus_of_container(pod, "c", given), ","), "q,z");
+}
+
+struct Seen {
+  const char* about;
+  std::optional<std::string_view> wished;
+  const char* answer;
+};
+
+TEST(Gpus, WhatAContainerSees) {
+  const std::vector<std::string> given{"GPU-a", "GPU-b"};
+  const Seen rows[] = {
+      {"all it was given", std::nullopt, "GPU-a,GPU-b"},
+      {"its own numbers count within that", "1", "GPU-b"},
+      {"in its own order", "1, 0", "GPU-b,GPU-a"},
+      {"never what it was not given", "0,2,1", "GPU-a"},
+      {"none, when it says so", "", ""},
+      {"another's name is not taken", "GPU-c", ""},
+  };
+  for (const Seen& row : rows)
+    EXPECT_EQ(visible_devices(given, row.wished), row.answer) << row.about;
+}
+
+}  // namespace
+}  // namespace yard
