@@ -463,6 +463,37 @@ TEST_F(ServerTest, ServerSideApplyCreatesMergesAndNamesConflicts) {
   EXPECT_EQ(apply("one", "{\"a\":{\"x\":1}}").status, 400);
 }
 
+TEST_F(ServerTest, AKeyAppliedTwiceCountsAsFieldValidationSays) {
+  const auto apply = [&](const std::string& validation) {
+    return yard.call(
+        "PATCH", map("m") + "?fieldManager=one&fieldValidation=" + validation,
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  a: x\n  a: y\n",
+        {{"Content-Type", "application/apply-patch+yaml"}});
+  };
+  const Answer strict = apply("Strict");
+  EXPECT_EQ(strict.status, 400);
+  EXPECT_EQ(message(strict),
+            "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  "
+            "line 6: key \"a\" already set in map");
+  const Answer warned = apply("Warn");
+  EXPECT_EQ(warned.status, 201);
+  EXPECT_EQ(text_at(warned.json, {"data", "a"}), "y");
+  EXPECT_EQ(apply("Ignore").status, 200);
+}
+
+TEST_F(ServerTest, ReviewsAreNoTables) {
+  const auto ask = [&](const std::string& accept) {
+    return yard
+        .call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+              R"({"spec":{"nonResourceAttributes":{"path":"/","verb":"get"}}})",
+              {{"Accept", accept}})
+        .status;
+  };
+  const std::string table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+  EXPECT_EQ(ask(table), 406);
+  EXPECT_EQ(ask(table + ",application/json"), 201);
+}
+
 TEST_F(ServerTest, BindingHappensOnce) {
   yard.call("POST", "/api/v1/namespaces/default/serviceaccounts",
             "{\"metadata\":{\"name\":\"default\"}}");

@@ -125,7 +125,12 @@ std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& pod
 std::optional<LaunchRefusal> set_command(ContainerLaunch& launch, const Json& container,
                                          const Environment& environment,
                                          const ImageResolution& image) {
-  if (list_at(container, {"command"}).empty()) launch.argv = image.entry.entrypoint;
+  if (list_at(container, {"command"}).empty()) {
+    launch.argv = image.entry.entrypoint;
+    // As of an image's CMD: a command or args of the YAML take its place.
+    if (list_at(container, {"args"}).empty())
+      launch.argv.insert(launch.argv.end(), image.entry.args.begin(), image.entry.args.end());
+  }
   for (const char* list : {"command", "args"}) {
     for (const Json& word : list_at(container, {list}))
       launch.argv.push_back(expand(text_of(word), environment));
