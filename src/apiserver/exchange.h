@@ -15,6 +15,7 @@ class ApiServer::Exchange {
   void finish(HttpResponse response);
   void fail(const Error& error) { finish(error_response(error, pretty)); }
   void plain(int status, std::string text);
+  const std::shared_ptr<Responder>& leave_http();  // 101: whoever asks for it upgrades
   void document(std::string content_type, std::string text);  // 200
   std::shared_ptr<HttpStream> stream(
       std::string content_type = "application/json");  // a watch or a log: 200 and its headers

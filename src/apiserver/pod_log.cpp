@@ -5,6 +5,7 @@
 
 #include "api/tree.h"
 #include "apiserver/exchange.h"
+#include "apiserver/pod_containers.h"
 #include "base/strings.h"
 #include "client/pod_streams.h"
 
@@ -79,39 +80,9 @@ Result<PodLogRequest> parse_log_request(const Query& query, const ResourcePath& 
   return out;
 }
 
-// The container asked for, or the only one.
-Result<std::string> chosen_container(const Json& pod, const PodLogRequest& request) {
-  std::vector<std::string> names;
-  for (const Json& container : list_at(pod, {"spec", "containers"}))
-    names.emplace_back(text_at(container, {"name"}));
-  if (request.container.empty()) {
-    if (names.size() == 1) return names.front();
-    return error(Reason::BadRequest,
-                 fmt::format("a container name must be specified for pod {}, choose one of: [{}]",
-                             request.pod, join(names, " ")));
-  }
-  for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
-    for (const Json& container : list_at(pod, {"spec", list})) {
-      if (text_at(container, {"name"}) == request.container) return request.container;
-    }
-  }
-  return error(Reason::BadRequest,
-               fmt::format("container {} is not valid for pod {}", request.container, request.pod));
-}
-
-const Json* status_of(const Json& pod, std::string_view container) {
-  for (const char* list :
-       {"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"}) {
-    for (const Json& status : list_at(pod, {"status", list})) {
-      if (text_at(status, {"name"}) == container) return &status;
-    }
-  }
-  return nullptr;
-}
-
 // A container that has never run has no log to show.
 Result<void> check_has_run(const Json& pod, const PodLogRequest& request) {
-  const Json* status = status_of(pod, request.container);
+  const Json* status = container_status(pod, request.container);
   const bool has_last =
       status != nullptr && find_path(*status, {"lastState", "terminated"}) != nullptr;
   if (request.previous) {
@@ -153,7 +124,7 @@ void ApiServer::read_pod_log(const ExchangePtr& exchange) {
                                     });
     }
     const Json pod = object->tree();
-    auto container = chosen_container(pod, request);
+    auto container = chosen_container(pod, request.pod, request.container);
     if (!container) return exchange->fail(container.error());
     request.container = std::move(*container);
     request.uid = object->uid();

@@ -103,6 +103,8 @@ void ApiServer::resource_request(const ExchangePtr& exchange, ResourcePath path)
     if (!contains(sub->verbs, subresource_verb(method)))
       return exchange->fail(method_not_allowed_error());
     if (at.subresource == "log") return read_pod_log(exchange);
+    if (at.subresource == "exec" || at.subresource == "attach" || at.subresource == "portforward")
+      return connect_to_pod(exchange);
     if (at.subresource == "token") return create_token(exchange);
     return method == "GET" ? read_one(exchange) : write(exchange);
   }

@@ -23,6 +23,8 @@
 namespace yard {
 
 class PodStreams;
+struct PodProcessRequest;
+struct Upgrade;
 
 struct ApiServerOptions {
   std::string server_address = "127.0.0.1:6443";  // as discovery tells clients
@@ -76,6 +78,11 @@ class ApiServer {
   void resource_request(const ExchangePtr& exchange, ResourcePath path);
   void read_one(const ExchangePtr& exchange);
   void read_pod_log(const ExchangePtr& exchange);
+  void connect_to_pod(const ExchangePtr& exchange);  // exec, attach, portforward
+  void open_process(const ExchangePtr& exchange, const Upgrade& upgrade, PodProcessRequest request,
+                    bool attach);
+  void forward_ports(const ExchangePtr& exchange, const Upgrade& upgrade, const std::string& uid,
+                     std::vector<int> ports);
   void read_many(const ExchangePtr& exchange, bool watch);
   void write(const ExchangePtr& exchange);
   void delete_many(const ExchangePtr& exchange);

@@ -342,10 +342,48 @@ TEST_F(ServerTest, WithoutCredentialsOnlyFourPathsAnswer) {
 }
 
 TEST_F(ServerTest, WhatIsNotServedIsNotFound) {
-  for (const char* path : {"pods/p/exec", "pods/p/attach", "pods/p/portforward"}) {
+  for (const char* path : {"pods/p/proxy", "pods/p/attach/x"}) {
     const std::string target = std::string("/api/v1/namespaces/default/") + path;
     EXPECT_EQ(yard.call("POST", target, "{}").status, 404) << path;
     EXPECT_EQ(yard.call("GET", target).status, 404) << path;
+  }
+}
+
+TEST_F(ServerTest, StreamsOfAPodAreRefusedInOrder) {
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  yard.call("POST", "/api/v1/namespaces/default/serviceaccounts",
+            R"({"metadata":{"name":"default"}})");
+  ASSERT_EQ(yard.call("POST", pods,
+                      R"({"metadata":{"name":"two"},"spec":{"containers":[)"
+                      R"({"name":"a","image":"i"},{"name":"b","image":"i"}]}})")
+                .status,
+            201);
+  const struct {
+    const char* about;
+    const char* target;
+    int status;
+    const char* message;
+  } cases[] = {
+      {"no stream", "/two/exec?command=x", 400,
+       "you must specify at least 1 of stdin, stdout, stderr"},
+      {"no command", "/two/exec?stdout=1", 400,
+       "you must specify at least one command for the container"},
+      {"no pod", "/none/exec?command=x&stdout=1", 404, "pods \"none\" not found"},
+      {"no container", "/two/exec?command=x&stdout=1", 400,
+       "a container name must be specified for pod two, choose one of: [a b]"},
+      {"a wrong one", "/two/attach?container=z&stdout=1", 400,
+       "container z is not valid for pod two"},
+      {"no node", "/two/attach?container=a&stdout=1", 400,
+       "pod two does not have a host assigned"},
+      {"no node for a port either", "/two/portforward", 400,
+       "pod two does not have a host assigned"},
+  };
+  for (const auto& each : cases) {
+    for (const char* method : {"GET", "POST"}) {
+      const Answer answer = yard.call(method, pods + each.target);
+      EXPECT_EQ(answer.status, each.status) << each.about;
+      EXPECT_EQ(text_at(answer.json, {"message"}), each.message) << each.about;
+    }
   }
 }
 

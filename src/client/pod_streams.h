@@ -1,5 +1,5 @@
 #pragma once
-// What only the node can answer about a pod: its logs now; exec, attach and ports later.
+// What only the node can answer about a pod: its logs, its processes, its ports.
 // Implemented by node/, called by apiserver/; without a node the server says that there is none.
 // Loop thread.
 
@@ -8,7 +8,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/process_streams.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -34,6 +36,13 @@ class PodLogSink {
   virtual bool is_gone() const = 0;  // the client has left
 };
 
+// exec and attach: which process, and which of its streams the client wants.
+struct PodProcessRequest {
+  std::string ns, pod, uid, container;
+  std::vector<std::string> argv;  // of exec
+  bool input = false, output = false, errors = false, terminal = false;
+};
+
 class PodStreams {
  public:
   virtual ~PodStreams() = default;
@@ -41,6 +50,14 @@ class PodStreams {
   virtual void read_log(PodLogRequest request,
                         std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,
                         std::function<void(Error)> failed) = 0;
+  // A new process beside the container's, and the container's own. The answer owns the descriptors;
+  // closing them leaves the process (exec: it is hung up).
+  virtual void exec(PodProcessRequest request,
+                    std::function<void(Result<ProcessStreams>)> done) = 0;
+  virtual void attach(PodProcessRequest request,
+                      std::function<void(Result<ProcessStreams>)> done) = 0;
+  // A connection to a port of the pod itself; the caller owns the descriptor.
+  virtual void dial(std::string uid, int port, std::function<void(Result<int>)> done) = 0;
 };
 
 }  // namespace yard

@@ -48,6 +48,7 @@ void add_get(Program& program);
 void add_describe(Program& program);
 void add_apply(Program& program);
 void add_delete(Program& program);
+void add_exec(Program& program);
 void add_run(Program& program);
 void add_logs(Program& program);
 void add_why(Program& program);

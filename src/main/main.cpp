@@ -58,6 +58,7 @@ int main_program(int count, char** arguments) {
   add_get(program);
   add_describe(program);
   add_delete(program);
+  add_exec(program);
   add_wait(program);
   add_top(program);
   add_completion(program);

@@ -39,7 +39,7 @@
 #include "node/agent.h"
 #include "node/images/resolve_image.h"
 #include "node/log_archive.h"
-#include "node/pod_logs.h"
+#include "node/node_streams.h"
 #include "node/real_pod_runtime.h"
 #include "node/sandbox_facts.h"
 #include "node/shim_program.h"
@@ -246,11 +246,11 @@ int serve(StateFolder folder, const ServeOptions& given) {
   machine.degradations =
       sandbox_degradations({geteuid() == 0, probe_sandbox(*shim, state), runtime.refusals()});
   PlayedPodRuntime played(*loop);
-  PodLogs pod_logs(client, *loop, runtime);
+  NodeStreams pod_streams(client, *loop, runtime);
   LogArchive log_archive(client, *loop, state + "/logs",
                          config->log_retention.value_or(kLogRetention));
-  pod_logs.set_archive(&log_archive);
-  api.set_pod_streams(&pod_logs);
+  pod_streams.set_archive(&log_archive);
+  api.set_pod_streams(&pod_streams);
   NodeOptions node = options.node;
   if (!simulated) node.network_problem = network.problem();
   node.images = config->images;

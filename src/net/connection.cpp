@@ -63,8 +63,11 @@ void Connection::read_available() {
     if (phase_ == Phase::Closed || peer_eof_) return;
     if (phase_ == Phase::Lingering) return discard_available();
     if (phase_ == Phase::Handshaking && !finish_handshake()) return;
-    if (phase_ != Phase::Reading && input_.size() >= kMaxPipelined) {
-      reading_paused_ = true;  // finish_message goes on
+    const bool is_held = phase_ == Phase::Upgraded
+                             ? stream_->paused
+                             : phase_ != Phase::Reading && input_.size() >= kMaxPipelined;
+    if (is_held) {
+      reading_paused_ = true;  // finish_message or resume_reading goes on
       return;
     }
     io_->output.clear();
@@ -78,6 +81,8 @@ void Connection::read_available() {
     std::string_view bytes(io_->input.data(), read.size);
     if (phase_ == Phase::Reading) {
       parse(bytes);
+    } else if (phase_ == Phase::Upgraded) {
+      hand_on(bytes);
     } else {
       input_.append(bytes);
     }
@@ -279,6 +284,49 @@ void Connection::end_stream(const std::shared_ptr<StreamState>& stream) {
   flush_soon();
 }
 
+bool Connection::upgrade(const Headers& headers, std::shared_ptr<StreamState> stream) {
+  if (phase_ != Phase::Handling || io_->is_stopping() || peer_eof_) {
+    close();
+    return false;
+  }
+  keep_alive_ = true;  // for the head alone
+  std::string head = head_of(101, headers) + "\r\n";
+  keep_alive_ = false;
+  phase_ = Phase::Upgraded;
+  stream_ended_ = lingers_ = false;
+  reading_paused_ = true;
+  stream_ = std::move(stream);
+  io_->counters().streams.fetch_add(1, std::memory_order_relaxed);
+  outgoing_.open_stream(std::move(head), Outgoing::Framing::UntilClose);
+  arm(Wait::Tunnel);
+  flush_soon();
+  return true;
+}
+
+// Never inline: whoever asks may be in the middle of what was read.
+void Connection::resume_reading(const std::shared_ptr<StreamState>& stream) {
+  if (stream_ != stream) return;
+  stream->paused = false;
+  boost::asio::post(io_->context(), [self = shared_from_this()] {
+    if (self->phase_ != Phase::Upgraded || self->stream_->paused) return;
+    if (!self->input_.empty()) self->hand_on(std::exchange(self->input_, {}));
+    if (self->phase_ == Phase::Upgraded && std::exchange(self->reading_paused_, false))
+      self->read_available();
+  });
+}
+
+void Connection::hand_on(std::string_view bytes) {
+  if (!lingers_) arm(Wait::Tunnel);
+  const auto stream = stream_;
+  if (stream->on_bytes) stream->on_bytes(bytes);
+}
+
+void Connection::linger(const std::shared_ptr<StreamState>& stream) {
+  if (stream_ != stream || lingers_) return;
+  lingers_ = true;
+  if (outgoing_.empty() && !waiting_writable_) arm(Wait::Linger);
+}
+
 void Connection::close_stream() {
   if (!stream_) return;
   std::shared_ptr<StreamState> stream = std::move(stream_);
@@ -287,6 +335,9 @@ void Connection::close_stream() {
   io_->counters().streams.fetch_sub(1, std::memory_order_relaxed);
   stream->closed = true;
   stream->queued = 0;
+  // They hold what holds the stream. One of them may be running: they go when it has returned.
+  boost::asio::post(io_->context(), [bytes = std::move(stream->on_bytes),
+                                     drained = std::move(stream->on_drained)] {});
   if (auto callback = std::exchange(stream->on_closed, nullptr)) callback();
 }
 
@@ -369,7 +420,8 @@ ssize_t Connection::send_some(std::string_view bytes) {
 }
 
 void Connection::on_blocked() {
-  if (phase_ == Phase::Sending || phase_ == Phase::Streaming) arm(Wait::Write);
+  // On a tunnel the client says when it reads: a terminal may be stopped for an hour.
+  if (phase_ == Phase::Sending || phase_ == Phase::Streaming || stream_ended_) arm(Wait::Write);
   wait_writable();
 }
 
@@ -409,6 +461,13 @@ bool Connection::send_unsent() {
 
 void Connection::on_all_sent() {
   if (phase_ == Phase::Sending) return finish_message();
+  if (phase_ == Phase::Upgraded) {
+    if (stream_ended_) return finish_message();
+    arm(lingers_ ? Wait::Linger : Wait::Tunnel);
+    const auto stream = stream_;
+    if (stream->on_drained) stream->on_drained();
+    return;
+  }
   if (phase_ != Phase::Streaming) return;
   io_->disarm(deadline_);
   if (stream_ended_) return finish_message();
@@ -434,6 +493,7 @@ void Connection::begin_close() {
 
 void Connection::on_deadline(Wait wait) {
   auto self = shared_from_this();
+  if (wait == Wait::Linger && phase_ == Phase::Upgraded) return finish_message();
   if (wait == Wait::Idle) {
     io_->output.clear();
     transport_->say_goodbye();

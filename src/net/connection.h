@@ -20,7 +20,11 @@ namespace yard {
 struct StreamState {
   std::atomic<size_t> queued = 0;  // bytes written and not yet taken by the kernel
   std::atomic<bool> closed = false;
-  std::function<void()> on_closed;  // I/O thread only
+  std::function<void()> on_closed;  // I/O thread only, as all that follows
+  // Of an upgraded connection (net/tunnel.h):
+  std::function<void(std::string_view)> on_bytes;
+  std::function<void()> on_drained;
+  bool paused = true;
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -41,14 +45,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void add_frame(const std::shared_ptr<StreamState>& stream, SharedBytes frame);
   void end_stream(const std::shared_ptr<StreamState>& stream);
 
+  // Leaves HTTP; false when the client has gone. Nothing is read before resume_reading.
+  bool upgrade(const Headers& headers, std::shared_ptr<StreamState> stream);
+  void resume_reading(const std::shared_ptr<StreamState>& stream);
+  void linger(const std::shared_ptr<StreamState>& stream);
+
   IoThread& io() { return *io_; }
 
  private:
-  enum class Phase { Handshaking, Reading, Handling, Sending, Streaming, Lingering, Closed };
+  enum class Phase { Handshaking, Reading, Handling, Sending, Streaming, Upgraded, Lingering, Closed };
 
   void read_available();
   bool finish_handshake();
   void discard_available();
+  void hand_on(std::string_view bytes);
   void on_peer_eof();
   void parse(std::string_view fresh);
   size_t parse_requests(std::string_view bytes);
@@ -84,7 +94,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   size_t frame_bytes_in_flight_ = 0;  // handed to the transport, not yet to the kernel
   bool waiting_readable_ = false, waiting_writable_ = false;
   bool reading_paused_ = false, peer_eof_ = false;
-  bool will_flush_ = false, stream_ended_ = false;
+  bool will_flush_ = false, stream_ended_ = false, lingers_ = false;
   // Of the request being answered:
   bool keep_alive_ = false, is_head_ = false, is_http10_ = false;
 };

@@ -13,8 +13,8 @@ namespace yard {
 
 class Connection;
 
-enum class Wait { Header, Body, Idle, Write, Linger };
-constexpr size_t kWaits = 5;
+enum class Wait { Header, Body, Idle, Write, Linger, Tunnel };
+constexpr size_t kWaits = 6;
 
 class Deadlines {
  public:

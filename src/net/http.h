@@ -56,12 +56,17 @@ class HttpStream {
   virtual void on_closed(std::function<void()> callback) = 0;
 };
 
-// One request's way back. Exactly one of send and stream is called, from any thread.
+class Tunnel;
+
+// One request's way back. Exactly one of send, stream and upgrade is called, from any thread.
 class Responder {
  public:
   virtual ~Responder() = default;
   virtual void send(HttpResponse response) = 0;
   virtual std::shared_ptr<HttpStream> stream(int status, Headers headers) = 0;
+  // Answers 101 and leaves HTTP: `use` gets the connection, on its I/O thread (net/tunnel.h), unless
+  // the client has gone.
+  virtual void upgrade(Headers headers, std::function<void(std::shared_ptr<Tunnel>)> use) = 0;
   // Runs the task on this connection's I/O thread: where verbs parse and encode.
   virtual void run_on_io(std::function<void()> task) = 0;
 };

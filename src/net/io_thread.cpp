@@ -19,7 +19,7 @@ constexpr auto kStopGrace = std::chrono::seconds(2);
 
 std::array<Duration, kWaits> lengths_of(const ServerLimits& limits) {
   return {limits.header_timeout, limits.body_timeout, limits.idle_timeout, limits.write_timeout,
-          kLinger};
+          kLinger, limits.tunnel_timeout};
 }
 
 }  // namespace
@@ -82,6 +82,7 @@ bool IoThread::push(Message message) {
 }
 
 void IoThread::drain() {
+  draining_ = true;
   inbox_.take(batch_);
   for (Message& message : batch_) {
     if (message.frame) {
@@ -99,6 +100,7 @@ void IoThread::drain() {
     connection->flush();
   }
   to_flush_.clear();
+  draining_ = false;
 }
 
 void IoThread::add(std::shared_ptr<Connection> connection) {
@@ -113,6 +115,11 @@ void IoThread::remove(const std::shared_ptr<Connection>& connection) {
 }
 
 void IoThread::flush_at_end_of_turn(std::shared_ptr<Connection> connection) {
+  // Outside of the inbox's turn nobody comes by: a tunnel's process has something to say.
+  if (!draining_) {
+    boost::asio::post(context_, [connection = std::move(connection)] { connection->flush(); });
+    return;
+  }
   to_flush_.push_back(std::move(connection));
 }
 

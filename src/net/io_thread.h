@@ -94,7 +94,7 @@ class IoThread {
   std::vector<std::shared_ptr<Connection>> to_flush_;
   std::unordered_set<std::shared_ptr<Connection>> connections_;
   std::vector<Task> stop_tasks_;
-  bool stopping_ = false;
+  bool stopping_ = false, draining_ = false;
   int64_t date_second_ = -1;
   std::string date_;
   std::thread thread_;

@@ -9,6 +9,7 @@ namespace yard {
 
 std::string_view reason_phrase(int status) {
   switch (status) {
+    case 101: return "Switching Protocols";
     case 200: return "OK";
     case 201: return "Created";
     case 202: return "Accepted";

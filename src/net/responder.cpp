@@ -1,5 +1,7 @@
 #include "net/responder.h"
 
+#include "net/tunnel.h"
+
 namespace yard {
 
 namespace {
@@ -44,6 +46,36 @@ class ConnectionStream : public HttpStream {
   std::atomic<bool> close_asked_ = false;
 };
 
+class ConnectionTunnel : public Tunnel {
+ public:
+  ConnectionTunnel(std::shared_ptr<Connection> connection, std::shared_ptr<StreamState> state)
+      : connection_(std::move(connection)), state_(std::move(state)) {}
+
+  void listen(TunnelEvents events) override {
+    state_->on_bytes = std::move(events.bytes);
+    state_->on_drained = std::move(events.drained);
+    state_->on_closed = std::move(events.closed);
+    connection_->resume_reading(state_);
+  }
+  void send(std::string bytes) override {
+    if (bytes.empty() || state_->closed) return;
+    state_->queued += bytes.size();
+    connection_->add_frame(state_, std::make_shared<const std::string>(std::move(bytes)));
+  }
+  size_t queued() const override { return state_->queued; }
+  void pause(bool paused) override {
+    state_->paused = paused;
+    if (!paused) connection_->resume_reading(state_);
+  }
+  void finish() override { connection_->linger(state_); }
+  void close() override { connection_->end_stream(state_); }
+  boost::asio::io_context& context() override { return connection_->io().context(); }
+
+ private:
+  std::shared_ptr<Connection> connection_;
+  std::shared_ptr<StreamState> state_;
+};
+
 }  // namespace
 
 ConnectionResponder::~ConnectionResponder() {
@@ -76,6 +108,17 @@ std::shared_ptr<HttpStream> ConnectionResponder::stream(int status, Headers head
     state->closed = true;
   }
   return std::make_shared<ConnectionStream>(connection_, std::move(state));
+}
+
+void ConnectionResponder::upgrade(Headers headers,
+                                  std::function<void(std::shared_ptr<Tunnel>)> use) {
+  if (answered_.exchange(true)) return;
+  connection_->io().post(
+      [connection = connection_, headers = std::move(headers), use = std::move(use)] {
+        auto state = std::make_shared<StreamState>();
+        if (!connection->upgrade(headers, state)) return;
+        use(std::make_shared<ConnectionTunnel>(connection, state));
+      });
 }
 
 void ConnectionResponder::run_on_io(std::function<void()> task) {

@@ -17,6 +17,7 @@ class ConnectionResponder : public Responder {
 
   void send(HttpResponse response) override;
   std::shared_ptr<HttpStream> stream(int status, Headers headers) override;
+  void upgrade(Headers headers, std::function<void(std::shared_ptr<Tunnel>)> use) override;
   void run_on_io(std::function<void()> task) override;
 
  private:

@@ -19,6 +19,7 @@ struct ServerLimits {
   Duration body_timeout = std::chrono::seconds(60);
   Duration idle_timeout = std::chrono::minutes(5);    // keep-alive between requests
   Duration write_timeout = std::chrono::seconds(60);  // a client that reads nothing
+  Duration tunnel_timeout = std::chrono::hours(4);    // exec, attach, port-forward without a byte
 };
 
 struct TlsFiles {

@@ -145,7 +145,10 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
       {"groups", std::move(groups)},
       {"capabilities", launch.capabilities},
       {"oomScoreAdjust", launch.oom_score_adjust},
-      {"messageFromLog", launch.message_from_log}});
+      {"messageFromLog", launch.message_from_log},
+      {"input", launch.input},
+      {"inputOnce", launch.input_once},
+      {"terminal", launch.terminal}});
 }
 
 }  // namespace yard

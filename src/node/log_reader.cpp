@@ -17,7 +17,7 @@ constexpr std::string_view kDropped =
     "[trainyard] older lines of this log were dropped before they could be read\n";
 
 struct Line {
-  std::string_view time, text;
+  std::string_view time, stream, text;
   bool whole = true;
 };
 
@@ -27,7 +27,8 @@ std::optional<Line> parse_line(std::string_view line) {
   if (stream == std::string_view::npos || stream != kHead) return std::nullopt;
   const size_t tag = line.find(' ', stream + 1);
   if (tag == std::string_view::npos || line.size() < tag + 3) return std::nullopt;
-  return Line{line.substr(0, stream), line.substr(tag + 3), line[tag + 1] == 'F'};
+  return Line{line.substr(0, stream), line.substr(stream + 1, tag - stream - 1),
+              line.substr(tag + 3), line[tag + 1] == 'F'};
 }
 
 // Where the last `lines` lines of a file's text begin; `lines` is what is still missing after it.
@@ -91,6 +92,8 @@ Result<std::unique_ptr<LogReader>> LogReader::open(std::string path, LogReadOpti
 
 void LogReader::find_tail(int oldest) {
   int64_t lines = *options_.tail_lines;
+  struct stat newest;
+  if (lines == 0 && stat(file(0).c_str(), &newest) == 0 && open_file(0, newest.st_size)) return;
   for (int number = 0; number <= oldest; ++number) {
     std::string text = read_text(file(number), kMostFileBytes).value_or("");
     text.resize(text.rfind('\n') + 1);  // what is just being written is read later
@@ -121,6 +124,7 @@ bool LogReader::go_to_newer_file(std::string& note) {
 void LogReader::show(std::string_view text, std::string& out) {
   const auto line = parse_line(text);
   if (!line || (!since_.empty() && line->time < since_)) return;
+  if (!options_.stream.empty() && line->stream != options_.stream) return;
   if (options_.timestamps && at_line_start_) out.append(line->time).append(" ");
   out.append(line->text);
   if (line->whole) out += '\n';

@@ -16,6 +16,7 @@ struct LogReadOptions {
   std::optional<int64_t> tail_lines = {}, limit_bytes = {};
   std::optional<Time> since = {};
   bool timestamps = false;
+  std::string stream = {};  // only this one's; "": all
 };
 
 class LogReader {

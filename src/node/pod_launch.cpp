@@ -277,6 +277,9 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   for (const auto& [name, value] : *environment)
     launch.env.push_back(name + "=" + value);
   launch.working_folder = text_at(container, {"workingDir"});
+  launch.input = bool_at(container, {"stdin"});
+  launch.input_once = bool_at(container, {"stdinOnce"});
+  launch.terminal = bool_at(container, {"tty"});
   add_image(launch, facts.image.entry);
   launch.read_only_root = bool_at(container, {"securityContext", "readOnlyRootFilesystem"});
   launch.message_path = text_at(container, {"terminationMessagePath"});

@@ -160,6 +160,27 @@ void PodLogs::read_log(PodLogRequest request,
   read_on(stream);
 }
 
+void PodLogs::follow(PodLogRequest request, std::string stream_name,
+                     std::shared_ptr<PodLogSink> sink) {
+  const std::optional<int> run = run_of(request, false);
+  const std::string path =
+      runtime_.log_path(request.ns, request.pod, request.uid, request.container, run.value_or(0));
+  LogReadOptions options;
+  options.tail_lines = 0;
+  options.stream = std::move(stream_name);
+  auto reader = LogReader::open(path, std::move(options));
+  if (!run || !reader) return sink->end();
+  auto stream = std::make_shared<Stream>();
+  stream->request = std::move(request);
+  stream->request.follow = true;
+  stream->run = *run;
+  stream->folder = path.substr(0, path.find_last_of('/'));
+  stream->reader = std::move(*reader);
+  stream->sink = std::move(sink);
+  watch(stream);
+  read_on(stream);
+}
+
 bool PodLogs::has_ended(const Stream& stream) const {
   const PodRecord* record = runtime_.find(stream.request.uid);
   if (record == nullptr) return true;

@@ -14,16 +14,21 @@
 
 namespace yard {
 
-class PodLogs : public PodStreams {
+class PodLogs {
  public:
   PodLogs(Client& client, Loop& loop, RealPodRuntime& runtime);
-  ~PodLogs() override;
+  ~PodLogs();
+  PodLogs(const PodLogs&) = delete;
+  PodLogs& operator=(const PodLogs&) = delete;
   // Pods that are gone are looked for there.
   void set_archive(const LogArchive* archive) { archive_ = archive; }
 
   void read_log(PodLogRequest request,
                 std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,
-                std::function<void(Error)> failed) override;
+                std::function<void(Error)> failed);
+  // What the newest run of a container writes from now on, of one stream ("stdout", "stderr").
+  void follow(PodLogRequest request, std::string stream, std::shared_ptr<PodLogSink> sink);
+  void wake(const std::string& uid);  // looks whether its sinks are still there
 
  private:
   struct Stream;
@@ -35,7 +40,6 @@ class PodLogs : public PodStreams {
   void take(const StreamPtr& stream);
   void watch(const StreamPtr& stream);
   void finish(const StreamPtr& stream);
-  void wake(const std::string& uid);
 
   Client& client_;
   Loop& loop_;

@@ -83,6 +83,8 @@ struct ContainerLaunch {
   bool masked_proc = true;   // procMount: Default
   std::string system_calls;  // the filter as node/seccomp.h writes it; "": none
   int oom_score_adjust = 0;
+  // stdin, stdinOnce and tty: what `kubectl attach` talks to is kept open for it.
+  bool input = false, input_once = false, terminal = false;
 };
 
 struct ContainerExit {

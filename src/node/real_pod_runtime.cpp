@@ -467,6 +467,11 @@ void RealPodRuntime::start_command(std::string_view uid, std::string_view contai
   shim_calls_.start_command(socket_of(uid), container, std::move(launch), std::move(done));
 }
 
+void RealPodRuntime::take_input(std::string_view uid, std::string_view container,
+                                std::function<void(Result<Descriptor>)> done) {
+  shim_calls_.take_input(socket_of(uid), container, std::move(done));
+}
+
 void RealPodRuntime::dial(std::string_view uid, std::string host, int port, Duration timeout,
                           std::function<void(Result<int>)> done) {
   shim_calls_.dial(socket_of(uid), std::move(host), port, timeout, std::move(done));

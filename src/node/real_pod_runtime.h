@@ -37,6 +37,8 @@ class RealPodRuntime : public PodRuntime {
   // For streams that outlast an answer: kubectl exec.
   void start_command(std::string_view uid, std::string_view container, CommandLaunch launch,
                      std::function<void(Result<StartedCommand>)> done);
+  void take_input(std::string_view uid, std::string_view container,
+                  std::function<void(Result<Descriptor>)> done);
   void replace_files(std::string_view uid, LaunchVolume volume) override;
   void stop(std::string_view uid) override;
   void remove(std::string_view uid) override;

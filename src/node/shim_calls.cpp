@@ -42,6 +42,10 @@ Result<Descriptor> request_file(const CommandLaunch& launch) {
   return file;
 }
 
+void note(std::string& problem, const std::string& why) {
+  if (problem.empty()) problem = why;
+}
+
 // Numeric addresses of a name; blocking.
 std::vector<std::string> addresses_of(const std::string& host) {
   addrinfo hints{};
@@ -82,8 +86,12 @@ struct ShimCalls::Dial : Call {
   int port = 0;
   std::vector<std::string> addresses;  // still to try
   Descriptor connection, connected;    // `connected` turns readable when `connection` is made
-  std::string problem = "no address";
+  std::string problem;  // of the first address that was tried: the others are only second best
   std::function<void(Result<int>)> done;
+};
+
+struct ShimCalls::Input : Call {
+  std::function<void(Result<Descriptor>)> done;
 };
 
 ShimCalls::ShimCalls(Loop& loop) : loop_(loop) {}
@@ -228,6 +236,24 @@ void ShimCalls::read_end(Run& run) {
   run.done(std::move(run.outcome));
 }
 
+void ShimCalls::take_input(int shim, std::string_view container,
+                           std::function<void(Result<Descriptor>)> done) {
+  auto input = add(std::make_shared<Input>());
+  input->done = std::move(done);
+  const auto asked = ask(*input, shim, fmt::format("input {}", container), {});
+  if (!asked) {
+    end(*input);
+    return loop_.post([input, failure = asked.error()] { input->done(failure); });
+  }
+  watch(*input, input->answers.get(), [this, input] {
+    auto message = receive_from_shim(input->answers.get());
+    if (!message) return;
+    end(*input);
+    if (message->text.empty()) return input->done(no_answer());
+    input->done(std::move(message->descriptor));
+  });
+}
+
 void ShimCalls::dial(int shim, std::string host, int port, Duration timeout,
                      std::function<void(Result<int>)> done) {
   auto dial = add(std::make_shared<Dial>());
@@ -257,9 +283,10 @@ void ShimCalls::dial_next(Dial& dial) {
     const auto asked =
         ask(dial, dial.shim.get(), fmt::format("dial {} {}", address, dial.port), {});
     if (asked) return watch(dial, dial.answers.get(), [this, kept] { read_dialed(*kept); });
-    dial.problem = asked.error().message;
+    note(dial.problem, asked.error().message);
   }
   end(dial);
+  note(dial.problem, "no such host");
   dial.done(error(Reason::InternalError, dial.problem));
 }
 
@@ -272,7 +299,7 @@ void ShimCalls::read_dialed(Dial& dial) {
   if (message->text != "dialed" || !message->descriptor.is_open()) {
     const std::string why = message->text.starts_with("failed ") ? message->text.substr(7) : "";
     if (why.empty()) dial.addresses.clear();
-    dial.problem = why.empty() ? no_answer().message : "connect: " + why;
+    note(dial.problem, why.empty() ? no_answer().message : "connect: " + why);
     return dial_next(dial);
   }
   dial.connection = std::move(message->descriptor);
@@ -293,7 +320,7 @@ void ShimCalls::read_connected(Dial& dial) {
   std::erase(dial.watched, dial.connected.get());
   dial.connected.reset();
   if (problem != 0) {
-    dial.problem = std::string("connect: ") + std::strerror(problem);
+    note(dial.problem, std::string("connect: ") + std::strerror(problem));
     return dial_next(dial);
   }
   end(dial);

@@ -41,6 +41,9 @@ class ShimCalls {
                      std::function<void(Result<StartedCommand>)> done);
   void run_command(int shim, std::string_view container, std::vector<std::string> argv,
                    Duration timeout, std::function<void(Result<CommandOutcome>)> done);
+  // What the container's own process reads, if it has such a thing; else not open.
+  void take_input(int shim, std::string_view container,
+                  std::function<void(Result<Descriptor>)> done);
   // `host` is an address, a name, or empty for the pod itself.
   void dial(int shim, std::string host, int port, Duration timeout,
             std::function<void(Result<int>)> done);
@@ -50,6 +53,7 @@ class ShimCalls {
   struct Start;
   struct Run;
   struct Dial;
+  struct Input;
   template <typename T>
   std::shared_ptr<T> add(std::shared_ptr<T> call);
   void end(Call& call);

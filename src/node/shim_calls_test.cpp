@@ -178,7 +178,11 @@ TEST_F(ShimCallsTest, a_command_past_its_time_is_killed_with_all_it_started) {
 
 TEST_F(ShimCallsTest, what_a_command_leaves_behind_lives_until_the_container_ends) {
   ASSERT_TRUE(command({"sh", "-c", "sleep 993 >/dev/null 2>&1 &"}));
-  const auto there = command({"sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"});
+  // Between its fork and its program it has no command line: asked until it has, within the
+  // command's own time.
+  const auto there = command({"sh", "-c",
+                              "until cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o "
+                              "'[s]leep 993'; do :; done"});
   ASSERT_TRUE(there);
   EXPECT_NE(there->output.find("sleep 993"), std::string::npos);
 }

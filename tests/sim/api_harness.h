@@ -83,6 +83,11 @@ class SimResponder : public Responder {
     streamed = std::make_shared<SimStream>();
     return streamed;
   }
+  void upgrade(Headers headers, std::function<void(std::shared_ptr<Tunnel>)>) override {
+    answered = true;
+    answer.status = 101;
+    answer.headers = std::move(headers);
+  }
   void run_on_io(std::function<void()> task) override { loop_.post(std::move(task)); }
 
   Answer answer;

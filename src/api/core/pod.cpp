@@ -98,10 +98,14 @@ std::vector<std::string> pod_field_values(const Json& pod) {
 // Only what is served: clients take what discovery lists at its word.
 std::vector<Subresource> pod_subresources() {
   const std::vector<std::string> change = {"get", "patch", "update"};
+  const std::vector<std::string> stream = {"create", "get"};
   return {
+      {"attach", "PodAttachOptions", "", "v1", stream},
       {"binding", "Binding", "", "v1", {"create"}},
       {"eviction", "Eviction", "policy", "v1", {"create"}},
+      {"exec", "PodExecOptions", "", "v1", stream},
       {"log", "", "", "", {"get"}},
+      {"portforward", "PodPortForwardOptions", "", "v1", stream},
       {"status", "", "", "", change},
   };
 }

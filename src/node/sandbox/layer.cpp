@@ -18,9 +18,21 @@ std::string failure(const std::string& what) {
   return what + ": " + strerror(errno);
 }
 
-constexpr const char* kFolders[] = {
-    "/tmp",     "/proc",    "/dev",       "/sys", "/run",   "/var/tmp", "/var/run",
-    "/var/lib", "/var/log", "/var/cache", "/mnt", "/media", "/home",    "/.trainyard/bin"};
+// Also where nearly every pod has its token: a mount point that is there need not be made.
+constexpr const char* kFolders[] = {"/tmp",
+                                    "/proc",
+                                    "/dev",
+                                    "/sys",
+                                    "/run",
+                                    "/var/tmp",
+                                    "/var/run/secrets/kubernetes.io/serviceaccount",
+                                    "/var/lib",
+                                    "/var/log",
+                                    "/var/cache",
+                                    "/mnt",
+                                    "/media",
+                                    "/home",
+                                    "/.trainyard/bin"};
 
 bool fill_skeleton(const std::string& root, const std::vector<std::string>& host_folders) {
   for (const char* folder : kFolders) {

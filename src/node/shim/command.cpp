@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -23,6 +22,7 @@
 #include "node/shim/files.h"
 #include "node/shim/json.h"
 #include "node/shim/spawn.h"
+#include "node/shim/terminal.h"
 
 namespace shim {
 namespace {
@@ -31,25 +31,6 @@ constexpr size_t kMostRequest = 4 << 20;
 
 std::string failure(const std::string& what) {
   return what + ": " + strerror(errno);
-}
-
-// A terminal of the container's own /dev/pts: its name means something inside, and nothing outside.
-std::string open_terminal(const Container& container, int answers) {
-  const int ours = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
-  if (ours < 0) return failure("cannot make a terminal");
-  int unlocked = 0;
-  if (ioctl(ours, TIOCSPTLCK, &unlocked) != 0) return failure("cannot unlock the terminal");
-  const int theirs = ioctl(ours, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-  if (theirs < 0) return failure("cannot open the terminal");
-  // In a user namespace there is one user, whatever the container calls it.
-  if (!in_user_namespace() && fchown(theirs, container.uid, static_cast<gid_t>(-1)) != 0)
-    return failure("cannot give away the terminal");
-  if (ioctl(theirs, TIOCSCTTY, 0) != 0) return failure("cannot take the terminal");
-  if (!send_message(answers, "terminal", ours)) return failure("cannot hand over the terminal");
-  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    dup2(theirs, standard);
-  close(ours);
-  return "";
 }
 
 std::string join_and_execute(const Container& container, int main, const CommandRequest& request,

@@ -68,6 +68,10 @@ std::string read_container(const std::string& path, Container& container) {
     container.groups.push_back(static_cast<uint32_t>(group.number));
   container.capabilities = static_cast<uint64_t>(root["capabilities"].number);
   container.oom_score_adjust = static_cast<int>(root["oomScoreAdjust"].number);
+  container.input = root["input"].boolean;
+  container.input_once = root["inputOnce"].boolean;
+  container.terminal = root["terminal"].boolean;
+  if (container.terminal) container.env.push_back("TERM=xterm");  // the YAML's own comes first
   for (const Value& item : root["mounts"].items) {
     container.mounts.push_back({item["source"].text, item["target"].text, item["subPath"].text,
                                 item["readOnly"].boolean, item["recursive"].boolean,

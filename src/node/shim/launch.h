@@ -45,6 +45,7 @@ struct Container {
   std::vector<uint32_t> groups;
   uint64_t capabilities = 0;
   int oom_score_adjust = 0;
+  bool input = false, input_once = false, terminal = false;
 };
 
 // An empty text is success; otherwise what is wrong with the file.

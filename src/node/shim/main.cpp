@@ -27,11 +27,11 @@
 
 #include "node/sandbox/cgroup.h"
 #include "node/sandbox/namespaces.h"
+#include "node/sandbox/network.h"
+#include "node/sandbox/pid_namespace.h"
 #include "node/shim/command.h"
 #include "node/shim/commands.h"
 #include "node/shim/descriptors.h"
-#include "node/sandbox/network.h"
-#include "node/sandbox/pid_namespace.h"
 #include "node/shim/files.h"
 #include "node/shim/journal.h"
 #include "node/shim/launch.h"
@@ -42,7 +42,7 @@
 namespace shim {
 namespace {
 
-// 2: exec and dial. A server of 1 never asks for them.
+// 2: exec, input and dial. A server of 1 never asks for them.
 constexpr int kProtocol = 2;
 constexpr size_t kMostClients = 8;
 constexpr size_t kMostMessage = 4096;
@@ -58,7 +58,7 @@ int64_t now_ns() {
 struct Running {
   Container launch;
   pid_t pid = -1;
-  int out = -1, err = -1;
+  int in = -1, out = -1, err = -1;
   long oom_kills_before = 0;
   bool over_memory = false;  // found so by us, and killed for it
   LogFile log;
@@ -79,6 +79,7 @@ class Shim {
   void accept_client();
   void read_client(int fd);
   void obey(int fd, const std::string& message, std::vector<int>& descriptors);
+  void give_input(const std::string& container, int answers);
   void exec(const std::string& container, const std::vector<int>& descriptors);
   void start(const std::string& container, int run);
   void reap();
@@ -204,6 +205,8 @@ void Shim::obey(int fd, const std::string& message, std::vector<int>& descriptor
   } else if (word == "exec" && count >= 2 && !descriptors.empty()) {
     exec(container, descriptors);
     descriptors.clear();
+  } else if (word == "input" && count >= 2 && !descriptors.empty()) {
+    give_input(container, descriptors[0]);
   } else if (word == "dial" && count >= 3 && !descriptors.empty()) {
     // Connects while the caller waits for it: nothing waits here.
     const int connection = dial(container, number);
@@ -228,6 +231,20 @@ void Shim::exec(const std::string& container, const std::vector<int>& descriptor
   });
   if (found == running_.end()) return commands_.start(nullptr, -1, descriptors);
   commands_.start(&(*found)->launch, (*found)->pid, descriptors);
+}
+
+// What a caller types at a container's own process. stdinOnce ends with the first who had it.
+void Shim::give_input(const std::string& container, int answers) {
+  for (const auto& running : running_) {
+    if (running->launch.name != container || running->in < 0) continue;
+    send_message(answers, "input", running->in);
+    if (running->launch.input_once && !running->launch.terminal) {
+      close(running->in);
+      running->in = -1;
+    }
+    return;
+  }
+  send_message(answers, "none");
 }
 
 std::string Shim::stat_text() const {
@@ -264,6 +281,7 @@ void Shim::start(const std::string& container, int run) {
     return fail(spawned.problem);
   }
   running->pid = spawned.pid;
+  running->in = spawned.in;
   running->out = spawned.out;
   running->err = spawned.err;
   journal_.append("start " + which + " " + std::to_string(spawned.pid) + " " +
@@ -282,7 +300,7 @@ void Shim::read_output(Running& running, int& fd, const char* stream, bool to_th
       continue;
     }
     if (count < 0 && errno == EINTR) continue;
-    if (count == 0) {
+    if (count == 0 || errno == EIO) {  // a terminal that nobody has open any more
       close(fd);
       fd = -1;
     }
@@ -309,7 +327,7 @@ void Shim::reap() {
 void Shim::finish(Running& running, int status) {
   read_output(running, running.out, "stdout", true);
   read_output(running, running.err, "stderr", true);
-  for (const int fd : {running.out, running.err}) {
+  for (const int fd : {running.in, running.out, running.err}) {
     if (fd >= 0) close(fd);
   }
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -7,17 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 #include "node/sandbox/cgroup.h"
 #include "node/sandbox/pid_namespace.h"
 #include "node/sandbox/privileges.h"
 #include "node/sandbox/resource_limits.h"
 #include "node/sandbox/root.h"
+#include "node/shim/descriptors.h"
 #include "node/shim/files.h"
+#include "node/shim/terminal.h"
 
 namespace shim {
 namespace {
@@ -41,7 +45,14 @@ std::string path_of(const Container& container) {
   return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 }
 
-std::string confine_and_execute(const Container& container, const std::string& folder) {
+// Both ends of what the container's first process reads and writes.
+struct Streams {
+  int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1};
+  int terminal[2] = {-1, -1};  // a socket on which the terminal comes
+};
+
+std::string confine_and_execute(const Container& container, const std::string& folder,
+                                const Streams& streams) {
   if (std::string problem = enter_cgroups(container.cgroups); !problem.empty()) return problem;
   // Raising the score needs no right; lowering it does, and a pod without it is merely more likely
   // to be chosen.
@@ -52,6 +63,10 @@ std::string confine_and_execute(const Container& container, const std::string& f
                             container.host_ipc ? "/dev/shm" : folder + "/shm",
                             parent_of(parent_of(folder)) + "/skeleton"};
   if (std::string problem = build_root(container, folders); !problem.empty()) return problem;
+  if (container.terminal) {
+    if (std::string problem = open_terminal(container, streams.terminal[1]); !problem.empty())
+      return problem;
+  }
   const char* working_folder =
       container.working_folder.empty() ? "/" : container.working_folder.c_str();
   if (chdir(working_folder) != 0)
@@ -61,15 +76,17 @@ std::string confine_and_execute(const Container& container, const std::string& f
 }
 
 [[noreturn]] void run_child(const Container& container, const std::string& folder,
-                            const int (&out)[2], const int (&err)[2], int report) {
+                            const Streams& streams, int report) {
   setsid();
   restore_signals();
-  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  dup2(null, STDIN_FILENO);
-  dup2(out[1], STDOUT_FILENO);
-  dup2(err[1], STDERR_FILENO);
+  if (!container.terminal) {
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(container.input ? streams.in[0] : null, STDIN_FILENO);
+    dup2(streams.out[1], STDOUT_FILENO);
+    dup2(streams.err[1], STDERR_FILENO);
+  }
   umask(022);
-  const std::string problem = confine_and_execute(container, folder);
+  const std::string problem = confine_and_execute(container, folder, streams);
   write_all(report, problem.data(), problem.size());
   _exit(127);
 }
@@ -155,29 +172,48 @@ unsigned long long start_ticks(pid_t pid) {
 
 Spawned spawn(const Container& container, const std::string& folder) {
   Spawned out;
-  int stdout_ends[2] = {-1, -1}, stderr_ends[2] = {-1, -1}, report[2] = {-1, -1};
-  if (!make_pipe(stdout_ends) || !make_pipe(stderr_ends) || !make_pipe(report)) {
+  Streams streams;
+  int report[2] = {-1, -1};
+  const auto close_all = [&] {
+    close_both(streams.in), close_both(streams.out), close_both(streams.err);
+    close_both(streams.terminal), close_both(report);
+  };
+  const bool made =
+      make_pipe(report) && (container.terminal ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC,
+                                                            0, streams.terminal) == 0
+                                               : make_pipe(streams.out) && make_pipe(streams.err) &&
+                                                     (!container.input || make_pipe(streams.in)));
+  if (!made) {
     out.problem = failure("cannot make pipes");
-    close_both(stdout_ends), close_both(stderr_ends), close_both(report);
+    close_all();
     return out;
   }
   const pid_t pid = clone_child(container, out.problem);
-  if (pid == 0) run_child(container, folder, stdout_ends, stderr_ends, report[1]);
-  close(stdout_ends[1]), close(stderr_ends[1]), close(report[1]);
+  if (pid == 0) run_child(container, folder, streams, report[1]);
+  close(std::exchange(report[1], -1));
   if (pid > 0) {
     out.problem = read_report(report[0]);
     if (!out.problem.empty()) waitpid(pid, nullptr, 0);
   }
-  close(report[0]);
-  if (!out.problem.empty()) {
-    close(stdout_ends[0]), close(stderr_ends[0]);
-    return out;
+  if (out.problem.empty()) {
+    out.pid = pid;
+    if (container.terminal) {
+      char word[16];
+      std::vector<int> descriptors;
+      receive_message(streams.terminal[0], word, sizeof word, descriptors);
+      if (!descriptors.empty()) out.out = descriptors[0];
+      out.in = dup(out.out);
+      fcntl(out.in, F_SETFD, FD_CLOEXEC);
+    } else {
+      out.in = std::exchange(streams.in[1], -1);
+      out.out = std::exchange(streams.out[0], -1);
+      out.err = std::exchange(streams.err[0], -1);
+    }
+    for (const int end : {out.out, out.err}) {
+      if (end >= 0) fcntl(end, F_SETFL, O_NONBLOCK);
+    }
   }
-  for (const int end : {stdout_ends[0], stderr_ends[0]})
-    fcntl(end, F_SETFL, O_NONBLOCK);
-  out.pid = pid;
-  out.out = stdout_ends[0];
-  out.err = stderr_ends[0];
+  close_all();
   return out;
 }
 

@@ -11,7 +11,8 @@ namespace shim {
 
 struct Spawned {
   pid_t pid = -1;
-  int out = -1, err = -1;  // the read ends of its output, non-blocking
+  int in = -1;             // the write end of its input, where it has one
+  int out = -1, err = -1;  // the read ends of its output, non-blocking; of a terminal only `out`
   std::string problem;     // why there is no process
 };
 
