@@ -13,6 +13,7 @@
 #include "node/network/resolv_conf.h"
 #include "node/pod_volumes.h"
 #include "node/seccomp.h"
+#include "node/training_environment.h"
 
 namespace yard {
 namespace {
@@ -276,6 +277,7 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   }
   if ((out.refusal = set_command(launch, container, *environment, facts.image))) return out;
   if ((out.refusal = add_mounts(launch, pod, container, *environment))) return out;
+  add_training_defaults(*environment, pod, container, facts.cpus);
   if (facts.gpus) show_gpus(*environment, gpus_of_container(pod, launch.container, *facts.gpus));
   for (const auto& [name, value] : *environment)
     launch.env.push_back(name + "=" + value);

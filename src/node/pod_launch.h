@@ -13,6 +13,7 @@ struct LaunchFacts {
   PodFactsForEnv env;
   NetworkFacts network;
   int64_t memory_bytes = 0;         // of the machine
+  int64_t cpus = 1;                 // likewise
   int64_t processes_limit = 32768;  // of a container
   ImageResolution image;            // of the container to be launched
   // Those of the pod; nullopt where the machine has none, so nothing has to be hidden.
