@@ -283,6 +283,15 @@ TEST(PlanPod, ARunThatEndedBetweenTwoLooksIsAnnouncedAllTheSame) {
   EXPECT_EQ(plan.events[0].field_path, "spec.containers{c}");
 }
 
+TEST(PlanPod, WhatWaitedForAFailedInitContainerGoesOnWaiting) {
+  const PodPlan plan = plan_of(
+      {ended("a", 0, 1)}, "spec: {restartPolicy: Never, initContainers: [{name: a, image: i}]}");
+  EXPECT_EQ(text_at(*plan.status, {"phase"}), "Failed");
+  EXPECT_EQ(
+      text_at(list_at(*plan.status, {"containerStatuses"})[0], {"state", "waiting", "reason"}),
+      "PodInitializing");
+}
+
 TEST(PlanPod, OutOfMemoryIsNamedWhateverTheCode) {
   ContainerRun run = ended("c", 0, 0);
   run.exit->out_of_memory = true;
