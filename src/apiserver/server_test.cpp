@@ -373,8 +373,7 @@ TEST_F(ServerTest, StreamsOfAPodAreRefusedInOrder) {
        "a container name must be specified for pod two, choose one of: [a b]"},
       {"a wrong one", "/two/attach?container=z&stdout=1", 400,
        "container z is not valid for pod two"},
-      {"no node", "/two/attach?container=a&stdout=1", 400,
-       "pod two does not have a host assigned"},
+      {"no node", "/two/attach?container=a&stdout=1", 400, "pod two does not have a host assigned"},
       {"no node for a port either", "/two/portforward", 400,
        "pod two does not have a host assigned"},
   };
@@ -467,7 +466,7 @@ TEST_F(ServerTest, AKeyAppliedTwiceCountsAsFieldValidationSays) {
   const auto apply = [&](const std::string& validation) {
     return yard.call(
         "PATCH", map("m") + "?fieldManager=one&fieldValidation=" + validation,
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  a: x\n  a: y\n",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  a: one\n  a: two\n",
         {{"Content-Type", "application/apply-patch+yaml"}});
   };
   const Answer strict = apply("Strict");
@@ -477,7 +476,7 @@ TEST_F(ServerTest, AKeyAppliedTwiceCountsAsFieldValidationSays) {
             "line 6: key \"a\" already set in map");
   const Answer warned = apply("Warn");
   EXPECT_EQ(warned.status, 201);
-  EXPECT_EQ(text_at(warned.json, {"data", "a"}), "y");
+  EXPECT_EQ(text_at(warned.json, {"data", "a"}), "two");
   EXPECT_EQ(apply("Ignore").status, 200);
 }
 
