@@ -18,7 +18,7 @@ PODS, JOBS = "/api/v1/namespaces/default/pods", "/apis/batch/v1/namespaces/defau
 COUNT = ("import os, time\n"
          "n = 0\n"
          "while not os.path.exists('/h/stop'):\n"
-         "    print(n, flush=True); n += 1; time.sleep(0.01)\n"
+         "    print(n, flush=True); n += 1; time.sleep(0.01)\n"  # of the pod
          "print('end', n)\n")
 # Notes its start, speaks, takes a moment, ends as told.
 SHORT = "echo $ME >> /h/starts; for i in 1 2 3 4 5; do echo line $i; done; sleep 0.$((RANDOM % 10)); echo last; exit $CODE"
