@@ -199,7 +199,11 @@ Result<StartedServer> spawn_server(const StateFolder& folder, const StartOptions
   if (!line)
     return error(line.error().reason,
                  fmt::format("{}; its log is {}", line.error().message, folder.log()));
-  if (line->starts_with("error ")) return error(Reason::InternalError, line->substr(6));
+  if (line->starts_with("error ")) {
+    // It holds the lock until it has ended: another `up` would take it for a server.
+    wait_for_end(static_cast<int>(child), kStopTimeoutMs);
+    return error(Reason::InternalError, line->substr(6));
+  }
   return StartedServer{line->substr(line->find(' ') + 1), static_cast<int>(child)};
 }
 

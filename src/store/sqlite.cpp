@@ -1,17 +1,29 @@
 #include "store/sqlite.h"
 
+#include <cerrno>
+
 #include <fmt/format.h>
 
 namespace yard {
+namespace {
+
+// A full disk has more names than SQLITE_FULL: the index of the write-ahead log may find no room.
+bool is_disk_full(sqlite3* database, int code) {
+  if (code == SQLITE_FULL) return true;
+  return code == SQLITE_IOERR && (sqlite3_system_errno(database) == ENOSPC ||
+                                  sqlite3_extended_errcode(database) == SQLITE_IOERR_SHMSIZE);
+}
+
+}  // namespace
 
 Error sqlite_failure(sqlite3* database, const std::string& path, std::string_view doing) {
   const int code = database ? sqlite3_errcode(database) & 0xff : SQLITE_NOMEM;
   const char* words = database ? sqlite3_errmsg(database) : "out of memory";
+  if (is_disk_full(database, code)) {
+    return error(Reason::ServiceUnavailable,
+                 fmt::format("cannot {} {}: no space is left on its disk; free some", doing, path));
+  }
   switch (code) {
-    case SQLITE_FULL:
-      return error(
-          Reason::ServiceUnavailable,
-          fmt::format("cannot {} {}: no space is left on its disk; free some", doing, path));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return error(

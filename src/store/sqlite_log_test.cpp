@@ -319,6 +319,16 @@ TEST_F(SqliteLogTest, AFullDiskIsNamedAndSpaceAgainIsEnough) {
   EXPECT_EQ(commit({record(4, "b")}, 100), "");
   EXPECT_EQ(reopen_and_replay(), "2:a 4:b reserved 100 compacted 0");
   log_.reset();
+  {
+    std::ofstream ballast(disk + "/ballast", std::ios::binary);
+    ballast << std::string(1 << 20, 'x') << std::flush;
+  }
+  const std::string not_opened = open();
+  EXPECT_NE(not_opened.find("no space is left"), std::string::npos) << not_opened;
+  log_.reset();
+  fs::remove(disk + "/ballast");
+  EXPECT_EQ(open(), "");
+  log_.reset();
   umount(disk.c_str());
 }
 

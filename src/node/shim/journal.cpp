@@ -1,5 +1,6 @@
 #include "node/shim/journal.h"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -40,9 +41,19 @@ bool Journal::open(const char* path, long long now_ns) {
 
 void Journal::append(const std::string& line) {
   remember(line);
-  const std::string whole = line + "\n";
-  write_all(fd_, whole.data(), whole.size());
-  synced_ = false;
+  unwritten_ += line + "\n";
+  write_again();
+}
+
+bool Journal::write_again() {
+  while (!unwritten_.empty()) {
+    const ssize_t count = write(fd_, unwritten_.data(), unwritten_.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    unwritten_.erase(0, static_cast<size_t>(count));
+    synced_ = false;
+  }
+  return true;
 }
 
 void Journal::sync() {

@@ -18,8 +18,12 @@ class Journal {
  public:
   // Opens it and writes `lost` for what an earlier shim left without an end.
   bool open(const char* path, long long now_ns);
-  void append(const std::string& line);  // in the file at once
-  void sync();                           // and on the disk, with launch.json
+  // In the file at once. On a full disk the line waits in memory, whole and in its place: half of
+  // one would spoil the next.
+  void append(const std::string& line);
+  bool is_stuck() const { return !unwritten_.empty(); }
+  bool write_again();  // whether nothing waits any more
+  void sync();         // and on the disk, with launch.json
   bool is_synced() const { return synced_; }
   bool has_run(const std::string& container, int run) const {
     return runs_.count({container, run}) != 0;
@@ -28,6 +32,7 @@ class Journal {
  private:
   void remember(const std::string& line);
   int fd_ = -1;
+  std::string unwritten_;
   bool synced_ = true, launch_synced_ = false;
   std::map<std::pair<std::string, int>, bool> runs_;  // ended?
 };

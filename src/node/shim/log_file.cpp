@@ -39,7 +39,10 @@ bool LogFile::open(std::string path) {
 void LogFile::append(std::string_view stream, std::string_view bytes, int64_t now_ns) {
   if (bytes.empty()) return;
   const std::string time = timestamp(now_ns);
+  const size_t said = bytes.size();
+  const bool is_whole = bytes.back() == '\n';
   buffer_.clear();
+  if (lost_bytes_ > 0) buffer_ = loss_notice(time);
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
     const std::string_view text = bytes.substr(0, end);
@@ -53,22 +56,22 @@ void LogFile::append(std::string_view stream, std::string_view bytes, int64_t no
   }
   if (size_ > 0 && size_ + buffer_.size() > kMostLogBytes) rotate();
   if (fd_ < 0) fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
-  if (lost_bytes_ > 0) {
-    buffer_.insert(0, time + " stderr F [trainyard] " + std::to_string(lost_bytes_) +
-                          " bytes of log could not be written and are lost\n");
-  }
-  write_out();
-}
-
-void LogFile::write_out() {
   if (fd_ >= 0 && write_all(fd_, buffer_.data(), buffer_.size())) {
     size_ += buffer_.size();
     lost_bytes_ = 0;
+    open_line_ = is_whole ? "" : stream;
     return;
   }
-  lost_bytes_ += buffer_.size();
+  lost_bytes_ += said;
   // A line cut in the middle would be read as two.
   if (fd_ >= 0 && ftruncate(fd_, static_cast<off_t>(size_)) != 0) size_ = kMostLogBytes;
+}
+
+std::string LogFile::loss_notice(const std::string& time) const {
+  // What was lost had the end of the last line in it.
+  const std::string end = open_line_.empty() ? "" : time + " " + open_line_ + " F \n";
+  return end + time + " stderr F [trainyard] " + std::to_string(lost_bytes_) +
+         " bytes of log could not be written and are lost\n";
 }
 
 void LogFile::rotate() {

@@ -27,13 +27,14 @@ class LogFile {
 
  private:
   void rotate();
-  void write_out();
+  std::string loss_notice(const std::string& time) const;
 
   std::string path_;
   std::string buffer_;
   int fd_ = -1;
   uint64_t size_ = 0;
-  uint64_t lost_bytes_ = 0;
+  uint64_t lost_bytes_ = 0;  // of the program's
+  std::string open_line_;    // the stream whose last piece in the file has no end yet
 };
 
 std::string timestamp(int64_t unix_ns);  // 2026-11-15T06:05:54.123456789Z

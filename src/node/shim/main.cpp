@@ -48,6 +48,7 @@ constexpr size_t kMostClients = 8;
 constexpr size_t kMostMessage = 4096;
 constexpr size_t kReadSize = 64 << 10;
 constexpr int kMemoryLookMs = 100;
+constexpr int kFullDiskLookMs = 500;
 
 int64_t now_ns() {
   timespec now;
@@ -381,9 +382,13 @@ void Shim::run() {
     const size_t first_command = waiting.size();
     commands_.add_to(waiting);
     // A sync takes milliseconds: it waits until there is nothing else to do.
-    const int patience = !journal_.is_synced() ? 0 : watches_memory() ? kMemoryLookMs : -1;
+    const int patience = !journal_.is_synced() ? 0
+                         : watches_memory()    ? kMemoryLookMs
+                         : journal_.is_stuck() ? kFullDiskLookMs
+                                               : -1;
     const int ready = poll(waiting.data(), waiting.size(), patience);
     if (ready == 0 && !journal_.is_synced()) journal_.sync();
+    if (journal_.is_stuck() && journal_.write_again()) tell("journal");
     if (watches_memory()) watch_memory();
     if (ready <= 0) continue;
     // Output first: a run's end comes after its last line.

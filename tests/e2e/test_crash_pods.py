@@ -1,0 +1,203 @@
+"""kill -9 of the server while pods and Jobs are made, run, are asked and go: what runs is not touched by it.
+
+Every run of a container leaves a line in a file of the host, so that a second start, or none, is seen whatever the API says."""
+import collections
+import contextlib
+import http.client
+import os
+import random
+import threading
+
+from harness import Api, Kubectl, eventually, newest_kubectl
+from pods import run_folders
+
+KILLS = int(os.environ.get("YARD_CRASH_KILLS", "100"))
+LONGEST_LIFE_S = 0.15  # of a server after it is ready
+COUNTERS = 3
+PODS, JOBS = "/api/v1/namespaces/default/pods", "/apis/batch/v1/namespaces/default/jobs"
+COUNT = ("import os, time\n"
+         "n = 0\n"
+         "while not os.path.exists('/h/stop'):\n"
+         "    print(n, flush=True); n += 1; time.sleep(0.01)\n"  # of the pod
+         "print('end', n)\n")
+# Notes its start, speaks, takes a moment, ends as told.
+SHORT = "echo $ME >> /h/starts; for i in 1 2 3 4 5; do echo line $i; done; sleep 0.$((RANDOM % 10)); echo last; exit $CODE"
+
+
+def template(folder, command, **env):
+    name = {"name": "ME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+    return {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
+            "volumes": [{"name": "h", "hostPath": {"path": str(folder)}}],
+            "containers": [{"name": "c", "image": "busybox", "command": command,
+                            "env": [name, *({"name": key, "value": value} for key, value in env.items())],
+                            "volumeMounts": [{"name": "h", "mountPath": "/h"}]}]}
+
+
+class Client:
+    """Does a few things, until the server is cut off; keeps what it meant to make."""
+
+    def __init__(self, seed, folder):
+        self.random = random.Random(seed)
+        self.folder = folder
+        self.serial = 0
+        self.codes = {}        # pod -> exit code it must end with
+        self.jobs = {}         # job -> indexes that fail
+        self.deleted = set()   # names whose deletion was asked for
+        self.problem = None
+
+    def act_until_cut_off(self, api, deeds):
+        try:
+            for _ in range(deeds):
+                self.act(api)
+        except (OSError, http.client.HTTPException):
+            pass
+        except Exception as problem:  # noqa: a thread's failure is told by the test
+            self.problem = problem
+        finally:
+            api.close()
+
+    def act(self, api):
+        self.serial += 1
+        choice = self.random.random()
+        if choice < 0.35:
+            self.make_pod(api)
+        elif choice < 0.6:
+            self.make_job(api)
+        elif choice < 0.8 and self.codes:
+            self.delete(api, PODS, self.random.choice(sorted(self.codes)))
+        else:
+            answer = api.request("GET", f"{PODS}/counter-0/log?tailLines=3")
+            assert answer.status in (200, 400), answer.text
+
+    def make_pod(self, api):
+        name, code = f"short-{self.serial}", self.random.choice([0, 0, 1, 3, 77, 200])
+        self.codes[name] = code
+        self.send(api, "POST", PODS, {"metadata": {"name": name}, "spec": template(
+            self.folder, ["bash", "-c", SHORT], CODE=str(code))})
+
+    def make_job(self, api):
+        name, fails = f"job-{self.serial}", self.random.random() < 0.5
+        self.jobs[name] = fails
+        script = SHORT.replace("$CODE", "$((JOB_COMPLETION_INDEX == 1 ? CODE : 0))")
+        self.send(api, "POST", JOBS, {"metadata": {"name": name}, "spec": {
+            "completions": 3, "parallelism": 3, "completionMode": "Indexed", "backoffLimitPerIndex": 0,
+            "template": {"spec": template(self.folder, ["bash", "-c", script], CODE="9" if fails else "0")}}})
+
+    def delete(self, api, collection, name):
+        self.deleted.add(name)
+        self.send(api, "DELETE", f"{collection}/{name}", None)
+
+    @staticmethod
+    def send(api, verb, path, body):
+        answer = api.request(verb, path, body)
+        assert answer.status in (200, 201, 404), answer.text
+
+
+def listed(yard, collection):
+    answer = yard.request("GET", collection)
+    assert answer.status == 200, answer.text
+    return {item["metadata"]["name"]: item for item in answer.json["items"]}
+
+
+def ended(yard):
+    """Pods by name, once all of them but the counters have ended, and all Jobs have."""
+    pods, jobs = listed(yard, PODS), listed(yard, JOBS)
+    short = {name: one for name, one in pods.items() if not name.startswith("counter-")}
+    waiting = [name for name, one in short.items() if one["status"]["phase"] not in ("Succeeded", "Failed")]
+    waiting += [name for name, one in jobs.items()
+                if not any(c["type"] in ("Complete", "Failed") for c in one["status"].get("conditions", []))]
+    assert waiting == [], waiting
+    return short, jobs
+
+
+def check_pods(yard, client, pods, starts):
+    for name, code in client.codes.items():
+        if name not in pods:  # the create was never answered, or a deletion was
+            assert starts[name] <= 1, f"{name} ran {starts[name]} times"
+            continue
+        end = pods[name]["status"]["containerStatuses"][0]["state"]["terminated"]
+        if name in client.deleted and end["exitCode"] in (137, 143):
+            continue  # ended by its deletion
+        assert end["exitCode"] == code, f"{name}: {end}, expected {code}"
+        assert pods[name]["status"]["containerStatuses"][0]["restartCount"] == 0
+        assert starts[name] == 1, f"{name} ran {starts[name]} times"
+        log = yard.request("GET", f"{PODS}/{name}/log").text
+        assert log == "".join(f"line {i}\n" for i in range(1, 6)) + "last\n", f"{name}: {log!r}"
+
+
+def check_jobs(client, pods, jobs, starts):
+    for name, fails in client.jobs.items():
+        if name not in jobs:
+            continue  # the create was never answered
+        status = jobs[name]["status"]
+        counts = (status.get("succeeded", 0), status.get("failed", 0), status.get("active", 0))
+        assert counts == ((2, 1, 0) if fails else (3, 0, 0)), f"{name}: {status}"
+        assert status["completedIndexes"] == ("0,2" if fails else "0-2")
+        assert not status.get("uncountedTerminatedPods"), status
+        own = [one for one in pods.values() if one["metadata"].get("labels", {}).get("job-name") == name]
+        assert len(own) == 3, [one["metadata"]["name"] for one in own]
+        for one in own:
+            assert starts[one["metadata"]["name"]] == 1, one["metadata"]["name"]
+            assert not one["metadata"].get("finalizers"), "counted and let go"
+
+
+def identities(yard):
+    """What tells one run of a container from another."""
+    found = {}
+    for name, one in listed(yard, PODS).items():
+        if name.startswith("counter-"):
+            for container in one["status"].get("containerStatuses", []):
+                found[name] = (container.get("containerID"), container["restartCount"], container["state"].get("running"))
+    return found
+
+
+def execution(kubectl):
+    """A command in a pod that nobody waits for: it may be cut off anywhere, its pod may not."""
+    return kubectl.stream("exec", "counter-0", "--", "sh", "-c", "echo x >> /h/executions; sleep 0.05")
+
+
+def test_a_hundred_kills_and_nothing_is_lost_or_done_twice(own_yard, tmp_path):
+    seed = os.environ.get("YARD_CRASH_SEED") or str(random.SystemRandom().randrange(10**6))
+    print(f"seed {seed}: YARD_CRASH_SEED={seed} replays the choices")
+    chance = random.Random(seed)
+    tmp_path.chmod(0o777)
+    client = Client(seed, tmp_path)
+    path, minor = newest_kubectl()
+    kubectl = Kubectl(path, minor, own_yard, "default")
+    own_yard.up()
+    for number in range(COUNTERS):
+        own_yard.create(PODS, {"metadata": {"name": f"counter-{number}"},
+                               "spec": template(tmp_path, ["python3", "-c", COUNT])})
+    eventually(lambda: [run is not None for _, _, run in identities(own_yard).values()] == [True] * COUNTERS)
+    before = identities(own_yard)
+    for kill in range(KILLS):
+        api = Api(own_yard.kubeconfig, own_yard.folder)
+        worker = threading.Thread(target=client.act_until_cut_off, args=(api, chance.randint(1, 2)))
+        worker.start()
+        asking = execution(kubectl) if chance.random() < 0.2 else contextlib.nullcontext()
+        with asking:
+            threading.Event().wait(chance.uniform(0, LONGEST_LIFE_S))  # the point of the kill, anywhere in what goes on
+            own_yard.kill()
+            worker.join(20)
+        assert client.problem is None, client.problem
+        own_yard.up()
+        if kill % 10 == 9:
+            assert identities(own_yard) == before, f"after {kill + 1} kills"
+    pods, jobs = eventually(lambda: ended(own_yard), 60, "everything ends")
+    starts = collections.Counter((tmp_path / "starts").read_text().split())
+    check_pods(own_yard, client, pods, starts)
+    check_jobs(client, pods, jobs, starts)
+    assert len(pods) > KILLS / 2 and len(jobs) > KILLS / 10, "there was something to lose"
+
+    assert identities(own_yard) == before
+    (tmp_path / "stop").touch()
+    for name in before:
+        end = eventually(lambda name=name: own_yard.request("GET", f"{PODS}/{name}").json["status"]["containerStatuses"][0]["state"]
+                         .get("terminated"))
+        assert end["exitCode"] == 0
+        lines = own_yard.request("GET", f"{PODS}/{name}/log").text.split("\n")
+        assert lines[:-2] == [str(n) for n in range(len(lines) - 2)] and lines[-2] == f"end {len(lines) - 2}"
+    kubectl("delete", "jobs,pods", "--all")
+    eventually(lambda: run_folders(own_yard) == [])
+    own_yard.down()
+    assert own_yard.leftovers() == []
