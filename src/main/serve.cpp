@@ -143,12 +143,15 @@ struct Controllers {
   TrainingController training;
 };
 
-// NVML may take its time: the API answers meanwhile, the node is there once its GPUs are known.
-void start_agent(Agent& agent, Loop& loop, const NodeOptions& node) {
+// `up` returns when there is a node, so that the first pod finds one. NVML may take its time: then
+// only the API is waited for, and the node is there once its GPUs are known.
+void start_agent(Agent& agent, Loop& loop, const NodeOptions& node,
+                 std::function<void()> say_ready) {
   if (node.simulated > 0 || node.fake_gpus > 0 || !has_gpu_driver()) {
     if (node.simulated == 0) agent.set_gpus(pretended_gpus(node.fake_gpus));
-    return agent.start();
+    return agent.start(std::move(say_ready));
   }
+  say_ready();
   struct Found {
     std::vector<Gpu> gpus;
     std::string problem;
@@ -282,13 +285,15 @@ int serve(StateFolder folder, const ServeOptions& given) {
           if (agent) agent->set_network_problem(std::move(problem));
         });
       }
-      start_agent(*agent, *loop, node);
       volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
       log_archive.start();
       api.set_ready(true);
       http->start();
-      log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
-      tell(options, "ready https://" + address);
+      start_agent(*agent, *loop, node, [&] {
+        log_info("the control plane answers at https://{} (state folder {})", address,
+                 folder.path());
+        tell(options, "ready https://" + address);
+      });
     });
   });
   loop->stop_on_signals();

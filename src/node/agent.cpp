@@ -69,7 +69,8 @@ Agent::~Agent() {
     loop_.cancel(pod.timer);
 }
 
-void Agent::start() {
+void Agent::start(std::function<void()> registered) {
+  registered_ = std::move(registered);
   runtime_.on_change([this, alive = alive_](const std::string& uid) {
     if (*alive) sync(uid);
   });
@@ -107,19 +108,24 @@ void Agent::register_node(const std::string& name) {
   Json node = node_object(options_, name, machine_, before, loop_.now());
   const auto update = [this, name, alive = alive_](const Result<ObjectPtr>& made) {
     if (!*alive) return;
-    if (!made) return log_error("the node could not be registered: {}", made.error().message);
+    if (!made) {
+      log_error("the node could not be registered: {}", made.error().message);
+      return say_registered();
+    }
     // A create adds the not-ready taint; the second pass takes it off and writes the status.
     Json again = node_object(options_, name, machine_, (*made)->tree(), loop_.now());
     client_.submit(
         {ClientWrite::Verb::Update, kNode, "", name, again},
         [this, name, alive](Result<ObjectPtr> updated) {
-          if (!*alive || !updated) return;
+          if (!*alive) return;
+          if (!updated) return say_registered();
           Json status = node_object(options_, name, machine_, (*updated)->tree(), loop_.now());
           client_.submit({ClientWrite::Verb::UpdateStatus, kNode, "", name, std::move(status)},
-                         [](const Result<ObjectPtr>& written) {
+                         [this, alive](const Result<ObjectPtr>& written) {
                            if (!written)
                              log_warning("the node's status was not written: {}",
                                          written.error().message);
+                           if (*alive) say_registered();
                          });
         });
   };
@@ -128,6 +134,10 @@ void Agent::register_node(const std::string& name) {
   } else {
     update(live);
   }
+}
+
+void Agent::say_registered() {
+  if (auto tell = std::exchange(registered_, nullptr)) tell();
 }
 
 void Agent::take_up_pods() {

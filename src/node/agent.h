@@ -29,8 +29,9 @@ class Agent {
 
   // Before start().
   void set_gpus(std::vector<Gpu> gpus) { machine_.gpus = std::move(gpus); }
-  // Registers the node, takes up the pods of an earlier server, then follows the API.
-  void start();
+  // Registers the node, takes up the pods of an earlier server, then follows the API. `registered`
+  // is called once the first node takes pods, or could not be made.
+  void start(std::function<void()> registered = {});
   // The pods of this node as they are known here, for whoever reads their logs.
   const PodRuntime& runtime() const { return runtime_; }
   // Ends all pods as a node that shuts down does, with their grace and 10 s at most; `done` when
@@ -63,6 +64,7 @@ class Agent {
 
   void drop_other_nodes();
   void register_node(const std::string& name);
+  void say_registered();
   void take_up_pods();
   void on_pod(const ObjectEvent& event);
   Pod& pod_of(std::string_view uid, std::string_view ns, std::string_view name);
@@ -106,6 +108,7 @@ class Agent {
   MachineFacts machine_;
   EventRecorder events_;
   ProbeRunner prober_;
+  std::function<void()> registered_;
   std::optional<Time> shut_down_since_;
   std::function<void()> shut_down_done_;
   PodTokens tokens_;
