@@ -230,6 +230,7 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
   world.memory = pod.memory;
   world.eviction = pod.eviction;
   world.node_ends = shut_down_since_;
+  observe_gate(pod, world);
   return world;
 }
 
@@ -242,7 +243,9 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   std::vector<EventNote> announced;
   for (const PodEvent& event : plan.events) {
     EventNote text = note_of(event);
-    const bool at_once = event.reason == "Killing";  // follows from a deed, not from a status
+    // These follow from a deed, not from a status.
+    const bool at_once = event.reason == "Killing" || event.reason == kGateEvent;
+    if (event.reason == kGateEvent) pod.gate.announced = true;
     if (!at_once) {
       if (!may_write) continue;
       announced.push_back(std::move(text));
@@ -251,6 +254,8 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
     }
   }
   if (plan.start_pod) start_pod(pod, world.pod);
+  pod.gate.opened = pod.gate.opened || plan.opens_gate;
+  if (plan.knocks) knock(pod, world);
   for (const PodPlan::Start& start : plan.start)
     start_container(pod, world.pod, start);
   for (const std::string& container : plan.ends)
@@ -303,6 +308,7 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
     out.gpus = record != nullptr && record->alive ? record->gpus : pod.gpus;
   }
   out.memory_bytes = machine_.memory_bytes;
+  out.cpus = machine_.cpus;
   return out;
 }
 

@@ -55,6 +55,7 @@ class Agent {
     std::map<std::string, int> failures;  // starts in a row that failed, for the retry's length
     std::map<std::string, RunMemory, std::less<>> memory;
     std::optional<Eviction> eviction;
+    StartGate gate;
     bool measuring = false;
     Time measure_due{};
     TimerId timer = 0;
@@ -71,6 +72,8 @@ class Agent {
   void sync(const std::string& uid);
   PodWorld observe(Pod& pod, Json tree);
   void act(Pod& pod, PodWorld& world, PodPlan plan);
+  void observe_gate(Pod& pod, PodWorld& world);
+  void knock(Pod& pod, const PodWorld& world);
   void start_pod(Pod& pod, const Json& tree);
   void launch_pod(Pod& pod, const Json& tree);
   void renew_tokens(const std::string& uid);

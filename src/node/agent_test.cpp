@@ -117,6 +117,66 @@ TEST_F(AgentTest, APodRunsToItsEnd) {
   EXPECT_EQ(reasons(), (std::vector<std::string>{"Created", "Pulled", "Scheduled", "Started"}));
 }
 
+class GateTest : public AgentTest {
+ protected:
+  void create_pod(const std::string& name, const std::string& annotations) {
+    const Answer made = harness_.call(
+        "POST", "/api/v1/namespaces/ns/pods",
+        R"({"metadata":{"name":")" + name + R"(","annotations":{)" + annotations +
+            R"(}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["x"]}]}})");
+    ASSERT_EQ(made.status, 201) << made.text;
+  }
+  void create_worker() { create_pod("p", R"("trainyard.dev/wait-for":"m:23456")"); }
+  bool has_started() {
+    const PodRecord* record = runtime_.find(uid());
+    return record != nullptr && !record->runs.empty();
+  }
+  void pass(int ms) { harness_.loop.advance(std::chrono::milliseconds(ms)); }
+};
+
+TEST_F(GateTest, AWorkerStartsWhenItsMastersPortAccepts) {
+  bool listens = false;
+  runtime_.play_dial = [&](int port) -> Result<int> {
+    if (listens && port == 23456) return -1;
+    return error(Reason::ServiceUnavailable, "connection refused");
+  };
+  create_pod("m", "");
+  create_worker();
+  pass(1000);
+  EXPECT_FALSE(has_started());
+  EXPECT_EQ(phase(), "Pending");
+  EXPECT_TRUE(messages_of("WaitingForMaster").empty()) << "a second is not long";
+  listens = true;
+  pass(300);
+  EXPECT_TRUE(has_started());
+  EXPECT_EQ(phase(), "Running");
+}
+
+TEST_F(GateTest, AMasterThatNeverListensIsNotWaitedForForEver) {
+  create_pod("m", "");
+  create_worker();
+  pass(3000);
+  EXPECT_FALSE(has_started());
+  EXPECT_EQ(messages_of("WaitingForMaster").size(), 1u);
+  pass(3000);
+  EXPECT_TRUE(has_started());
+  EXPECT_EQ(messages_of("WaitingForMaster").size(), 1u);
+  runtime_.exit(uid(), "c", 0);
+  settle();
+  EXPECT_EQ(phase(), "Succeeded");
+}
+
+TEST_F(GateTest, AMasterThatHasEndedOpensTheGate) {
+  create_pod("m", "");
+  create_worker();
+  pass(500);
+  EXPECT_FALSE(has_started());
+  const Json master = harness_.call("GET", "/api/v1/namespaces/ns/pods/m").json;
+  runtime_.exit(std::string(text_at(master, {"metadata", "uid"})), "c", 1);
+  pass(400);
+  EXPECT_TRUE(has_started());
+}
+
 TEST_F(AgentTest, ARestartedServerStartsNothingAgain) {
   create(R"("restartPolicy":"Always")");
   const size_t launches = runtime_.launches.size();

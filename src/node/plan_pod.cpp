@@ -48,6 +48,22 @@ void plan_starts(const PodWorld& world, const PodView& view, PodPlan& plan) {
   }
 }
 
+// Whether the containers may start; if not yet, what to do about it.
+bool gate_is_open(const PodWorld& world, PodPlan& plan) {
+  if (!world.gate) return true;
+  const GateStep step = gate_step(*world.gate, world.awaited, world.now);
+  plan.opens_gate = step.opens;
+  plan.knocks = step.knock;
+  if (step.announce)
+    plan.events.push_back({"Normal", std::string(kGateEvent),
+                           fmt::format("Waiting for {} to accept connections; containers start "
+                                       "5s after that pod runs at the latest",
+                                       world.gate->name),
+                           ""});
+  if (step.look_again) look_again_at(plan, *step.look_again);
+  return step.opens;
+}
+
 int stop_signal(const ContainerView& container) {
   const std::string_view name = text_at(*container.spec, {"lifecycle", "stopSignal"});
   if (name.empty()) return SIGTERM;
@@ -193,7 +209,7 @@ void plan_running_pod(const PodWorld& world, const PodView& view, PodPlan& plan)
     plan.start_pod = true;
     return;
   }
-  plan_starts(world, view, plan);
+  if (gate_is_open(world, plan)) plan_starts(world, view, plan);
   plan_post_start(world, view, plan);
   end_unhealthy(world, view, plan);
 }
@@ -240,6 +256,7 @@ PodPlan plan_pod(const PodWorld& world) {
 std::string to_text(const PodPlan& plan) {
   std::vector<std::string> parts;
   if (plan.start_pod) parts.emplace_back("start pod");
+  if (plan.knocks) parts.emplace_back("knock");
   for (const auto& start : plan.start)
     parts.push_back(fmt::format("start {} {}", start.container, start.run));
   for (const auto& hook : plan.hooks)

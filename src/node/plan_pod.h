@@ -12,6 +12,7 @@
 #include "node/images/resolve_image.h"
 #include "node/pod_runtime.h"
 #include "node/probes.h"
+#include "node/start_gate.h"
 
 namespace yard {
 
@@ -57,6 +58,8 @@ struct PodWorld {
   std::map<std::string, StartProblem> problems;
   std::map<std::string, RunMemory, std::less<>> memory;  // by container
   std::optional<Eviction> eviction;
+  std::optional<StartGate> gate;  // before its first container; nullopt: it waits for nobody
+  AwaitedPod awaited;             // behind that gate
   std::optional<Time> node_ends;  // since when the node is being shut down: nothing new starts
   std::map<std::string, ImageResolution> images;  // container → what its image stands for here
   const ImageResolution& image_of(const std::string& container) const;
@@ -75,6 +78,8 @@ struct PodPlan {
     int run = 0;
   };
   std::vector<Start> start;
+  bool opens_gate = false;
+  bool knocks = false;  // at the awaited port
   struct Signal {
     std::string container;
     int number = 0;

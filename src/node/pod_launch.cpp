@@ -14,6 +14,7 @@
 #include "node/pod_volumes.h"
 #include "node/seccomp.h"
 #include "node/service_links.h"
+#include "node/training_environment.h"
 
 namespace yard {
 namespace {
@@ -280,6 +281,7 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   }
   if ((out.refusal = set_command(launch, container, *environment, facts.image))) return out;
   if ((out.refusal = add_mounts(launch, pod, container, *environment))) return out;
+  add_training_defaults(*environment, pod, container, facts.cpus);
   if (facts.gpus) show_gpus(*environment, gpus_of_container(pod, launch.container, *facts.gpus));
   for (const auto& [name, value] : *environment)
     launch.env.push_back(name + "=" + value);

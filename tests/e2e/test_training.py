@@ -188,7 +188,7 @@ def test_foreign_definitions_go_over_ours(one_kubectl, yard):
     reaches(one_kubectl, "jaxjob", "after", "Succeeded")
 
 
-@pytest.mark.parametrize("example", ["tfjob-ps.yaml", "jaxjob.yaml", "xgboostjob.yaml"])
+@pytest.mark.parametrize("example", ["tfjob-ps.yaml", "jaxjob.yaml", "xgboostjob.yaml", "paddlejob.yaml", "mxjob.yaml"])
 def test_examples_run(one_kubectl, example):
     with open(os.path.join(ROOT, "examples", example), encoding="utf-8") as stream:
         made = yaml.safe_load(stream)
@@ -196,10 +196,49 @@ def test_examples_run(one_kubectl, example):
     reaches(one_kubectl, made["kind"].lower(), made["metadata"]["name"], "Succeeded")
 
 
-def test_ddp_with_a_master_and_a_worker(one_kubectl):
-    """Real gloo DDP: the worker finds its master by the name it was told."""
+def need_torch():
     if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True).returncode != 0:
         pytest.skip("LOUD: python3-torch is not installed, real DDP is untried (tools/setup)")
+
+
+def test_torchrun_finds_its_workers(one_kubectl):
+    """The elastic example: torchrun's own rendezvous at the first worker, and one sum over both."""
+    need_torch()
+    one_kubectl("apply", "-f", os.path.join(ROOT, "examples/pytorchjob-elastic.yaml"))
+    reaches(one_kubectl, "pytorchjob", "elastic", "Succeeded", 120)
+    said = "".join(one_kubectl("logs", f"elastic-worker-{index}").out for index in (0, 1))
+    assert "rank 0 of 2" in said and "rank 1 of 2" in said, said
+
+
+def test_a_worker_waits_for_its_masters_port(one_kubectl):
+    """The master listens after a second: until then the worker has not begun, and then it connects at once."""
+    # The master's own second, in the pod: what the worker is seen to wait for.
+    serve = "import socket, time; time.sleep(1); s = socket.create_server(('', 23456)); s.accept(); s.accept()"
+    connect = "import os, socket; socket.create_connection((os.environ['MASTER_ADDR'], 23456), 5); print('at the first try')"
+    waits = job("PyTorchJob", "gate", {"Master": (1, "Never"), "Worker": (1, "Never")}, "pytorch", "")
+    for replica, program in (("Master", serve), ("Worker", connect)):
+        container = waits["spec"]["pytorchReplicaSpecs"][replica]["template"]["spec"]["containers"][0]
+        container["command"] = ["/usr/bin/python3", "-u", "-c", program]
+    one_kubectl("apply", "-f", "-", stdin=waits)
+    reaches(one_kubectl, "pytorchjob", "gate", "Succeeded")
+    eventually(lambda: "at the first try" in one_kubectl("logs", "gate-worker-0").out)
+    pods = {pod["metadata"]["name"]: pod for pod in one_kubectl.json("get", "pods")["items"]}
+    assert pods["gate-worker-0"]["status"]["containerStatuses"][0]["restartCount"] == 0
+    one_kubectl("delete", "pytorchjob", "gate")
+
+
+def test_ranks_share_the_cores(one_kubectl):
+    one_kubectl("apply", "-f", "-", stdin=job("PyTorchJob", "threads", {"Worker": (2, "Never")}, "pytorch",
+                                              "echo $OMP_NUM_THREADS threads $NCCL_HOSTID"))
+    reaches(one_kubectl, "pytorchjob", "threads", "Succeeded")
+    uid = one_kubectl.json("get", "pytorchjob", "threads")["metadata"]["uid"]
+    for index in (0, 1):
+        assert one_kubectl("logs", f"threads-worker-{index}").out == f"{max(1, os.cpu_count() // 2)} threads {uid}\n"
+
+
+def test_ddp_with_a_master_and_a_worker(one_kubectl):
+    """Real gloo DDP: the worker finds its master by the name it was told."""
+    need_torch()
     one_kubectl("apply", "-f", os.path.join(ROOT, "examples/pytorchjob-ddp.yaml"))
     reaches(one_kubectl, "pytorchjob", "ddp", "Succeeded", 120)
     assert "epoch 10" in one_kubectl("logs", "ddp-master-0").out

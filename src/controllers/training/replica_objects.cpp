@@ -131,7 +131,9 @@ void PodMaker::set_spec(const TrainingSettings& settings) {
   const std::string awaited = framework_.waits_for(job_, group_, 0);
   if (awaited.empty()) return;
   if (settings.init_image.empty()) {
-    object_at(stamp_["metadata"].get_object(), "annotations")[kWaitFor] = awaited;
+    // A template that says it itself is right: "" waits for nobody.
+    object_at(stamp_["metadata"].get_object(), "annotations")
+        .insert(JsonObject::value_type(kWaitFor, awaited));
   } else {
     append_all(spec, "initContainers",
                {init_container(settings, awaited.substr(0, awaited.find(':')))});
