@@ -151,3 +151,20 @@ def test_init_containers_that_fail_hold_the_others(kubectl):
     assert now["phase"] == "Pending"
     assert now["initContainerStatuses"][1]["state"] == {"waiting": {"reason": "PodInitializing"}}
     assert now["containerStatuses"][0]["state"] == {"waiting": {"reason": "PodInitializing"}}
+
+
+def test_the_status_of_a_job_is_changed(yard, kubectl):
+    """A condition of another stays, and nothing but the status is taken."""
+    kubectl("create", "-f", "-", stdin={"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "held"}, "spec": {
+        "suspend": True, "template": {"spec": shell("", "true")["spec"]}}})
+    path = f"/apis/batch/v1/namespaces/{kubectl.namespace}/jobs/held/status"
+    eventually(lambda: kubectl.json("get", "job", "held")["status"].get("conditions"))
+    conditions = [*kubectl.json("get", "job", "held")["status"]["conditions"],
+                  {"type": "StatusPatched", "status": "True", "reason": "E2E", "message": "by a test"}]
+    answer = yard.request("PATCH", path, {"metadata": {"annotations": {"patched": "yes"}}, "spec": {"parallelism": 5},
+                                          "status": {"conditions": conditions}}, content_type="application/merge-patch+json")
+    assert answer.status == 200, answer.text
+    kubectl("patch", "job", "held", "-p", '{"spec": {"suspend": false}}')
+    kubectl("wait", "--for=condition=complete", "job/held", "--timeout=20s")
+    after = kubectl.json("get", "job", "held")
+    assert "StatusPatched" in [c["type"] for c in after["status"]["conditions"]] and after["spec"]["parallelism"] == 1
