@@ -61,10 +61,9 @@ Json in_order(const Json& review) {
 }  // namespace
 
 void ApiServer::answer_review(const ExchangePtr& exchange, const Json& review) {
-  auto representation = negotiate(exchange->request.header("Accept"), Offer{});
+  auto representation = negotiate(exchange->request.header("Accept"), Offer{.transforms = false});
   if (!representation) return exchange->fail(representation.error());
-  Rendering rendering = exchange->rendering(*representation);
-  rendering.representation.form = Representation::Form::Object;
+  const Rendering rendering = exchange->rendering(*representation);
   exchange->finish(tree_response(in_order(review), rendering, 201));
 }
 

@@ -157,9 +157,13 @@ void ApiServer::answer_path(const ExchangePtr& exchange) {
     rendering.pretty = true;
     return exchange->finish(tree_response(JsonObject{{"paths", std::move(paths)}}, rendering, 200));
   }
-  if (tokens_ != nullptr && path == "/.well-known/openid-configuration")
-    return exchange->document("application/json",
-                              tokens_->discovery_document(options_.server_address));
+  if (tokens_ != nullptr && path == "/.well-known/openid-configuration") {
+    // The address that led the client here leads it to the keys too: a pod has another than we.
+    const std::string_view asked = request.header("host");
+    return exchange->document(
+        "application/json",
+        tokens_->discovery_document(asked.empty() ? options_.server_address : asked));
+  }
   if (tokens_ != nullptr && path == "/openid/v1/jwks")
     return exchange->document("application/jwk-set+json", tokens_->key_set());
   if (auto answer = discovery()->answer(request)) return exchange->finish(std::move(*answer));

@@ -373,8 +373,7 @@ TEST_F(ServerTest, StreamsOfAPodAreRefusedInOrder) {
        "a container name must be specified for pod two, choose one of: [a b]"},
       {"a wrong one", "/two/attach?container=z&stdout=1", 400,
        "container z is not valid for pod two"},
-      {"no node", "/two/attach?container=a&stdout=1", 400,
-       "pod two does not have a host assigned"},
+      {"no node", "/two/attach?container=a&stdout=1", 400, "pod two does not have a host assigned"},
       {"no node for a port either", "/two/portforward", 400,
        "pod two does not have a host assigned"},
   };
@@ -461,6 +460,37 @@ TEST_F(ServerTest, ServerSideApplyCreatesMergesAndNamesConflicts) {
   EXPECT_EQ(message(conflict), "Apply failed with 1 conflict: conflict with \"one\": .data.a");
   EXPECT_EQ(text_at(apply("two", "{\"a\":\"9\"}", "&force=true").json, {"data", "a"}), "9");
   EXPECT_EQ(apply("one", "{\"a\":{\"x\":1}}").status, 400);
+}
+
+TEST_F(ServerTest, AKeyAppliedTwiceCountsAsFieldValidationSays) {
+  const auto apply = [&](const std::string& validation) {
+    return yard.call(
+        "PATCH", map("m") + "?fieldManager=one&fieldValidation=" + validation,
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  a: one\n  a: two\n",
+        {{"Content-Type", "application/apply-patch+yaml"}});
+  };
+  const Answer strict = apply("Strict");
+  EXPECT_EQ(strict.status, 400);
+  EXPECT_EQ(message(strict),
+            "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  "
+            "line 6: key \"a\" already set in map");
+  const Answer warned = apply("Warn");
+  EXPECT_EQ(warned.status, 201);
+  EXPECT_EQ(text_at(warned.json, {"data", "a"}), "two");
+  EXPECT_EQ(apply("Ignore").status, 200);
+}
+
+TEST_F(ServerTest, ReviewsAreNoTables) {
+  const auto ask = [&](const std::string& accept) {
+    return yard
+        .call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+              R"({"spec":{"nonResourceAttributes":{"path":"/","verb":"get"}}})",
+              {{"Accept", accept}})
+        .status;
+  };
+  const std::string table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+  EXPECT_EQ(ask(table), 406);
+  EXPECT_EQ(ask(table + ",application/json"), 201);
 }
 
 TEST_F(ServerTest, BindingHappensOnce) {

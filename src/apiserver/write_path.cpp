@@ -12,6 +12,7 @@
 #include "apiserver/status.h"
 #include "base/strings.h"
 #include "json/patch.h"
+#include "json/yaml.h"
 
 namespace yard {
 namespace {
@@ -400,6 +401,21 @@ Error rejected_patch(const Error& why, const Json& tree) {
              "patch"}});
 }
 
+// Keys an applied configuration has twice: the last counts, unless fieldValidation is strict.
+Result<void> report_repeated_keys(const WriteContext& context, std::string_view text,
+                                  std::vector<std::string>& warnings) {
+  if (context.options.validation == FieldValidation::Ignore) return {};
+  for (const RepeatedKey& repeated : repeated_yaml_keys(text)) {
+    warnings.push_back(
+        fmt::format("line {}: key {} already set in map", repeated.line, quoted(repeated.key)));
+  }
+  if (context.options.validation != FieldValidation::Strict || warnings.empty()) return {};
+  return error(Reason::BadRequest,
+               "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal "
+               "errors:\n  " +
+                   join(warnings, "\n  "));
+}
+
 Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
                            const RequestBody& body) {
   const Kind& kind = *context.kind;
@@ -408,11 +424,8 @@ Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
                           {required(FieldPath("fieldManager"), "is required for apply patch")});
   }
   DecodedBody decoded = TRY(decode_body({"application/yaml", body.bytes}, kind.kind, kind.custom));
-  if (!decoded.duplicate_fields.empty()) {
-    return error(Reason::BadRequest,
-                 fmt::format("error strict decoding YAML: key {} already set in map",
-                             quoted(decoded.duplicate_fields.front())));
-  }
+  std::vector<std::string> warnings;
+  if (!decoded.duplicate_fields.empty()) TRY(report_repeated_keys(context, body.bytes, warnings));
   Json config = std::move(decoded.tree);
   const std::string_view api_version = text_at(config, {"apiVersion"}),
                          kind_name = text_at(config, {"kind"});
@@ -457,7 +470,7 @@ Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
           "uid mismatch: the provided object specified uid, and no existing object was found");
     }
     Json merged = TRY(apply_config(nullptr, config, *kind.schema, options));
-    return create_from(context, std::move(merged), {}, true);
+    return create_from(context, std::move(merged), std::move(warnings), true);
   }
   const Json live_tree = tree_as_shown(kind, *live);
   auto merged = apply_config(&live_tree, config, *kind.schema, options);
@@ -466,7 +479,8 @@ Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
     if (why.reason == Reason::BadRequest) why.message = subject + ": " + why.message;
     return why;
   }
-  return update_from(context, *live, live_tree, std::move(*merged), {}, true, true);
+  return update_from(context, *live, live_tree, std::move(*merged), std::move(warnings), true,
+                     true);
 }
 
 }  // namespace

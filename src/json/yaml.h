@@ -25,6 +25,13 @@ enum class DuplicateKeys { Noted, Refused };
 Result<std::vector<YamlDocument>> parse_yaml(std::string_view text, const JsonLimits& limits = {},
                                              DuplicateKeys duplicates = DuplicateKeys::Noted);
 
+// Keys written twice, at most a few dozen, where the second is; none where the text is no YAML.
+struct RepeatedKey {
+  int line = 0;  // counted from 1
+  std::string key;
+};
+std::vector<RepeatedKey> repeated_yaml_keys(std::string_view text, const JsonLimits& limits = {});
+
 std::string to_yaml(
     const Json& value);  // block style, as `-o yaml`: keys sorted, strings quoted only where needed
 

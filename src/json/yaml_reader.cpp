@@ -194,6 +194,8 @@ class Reader {
     }
   }
 
+  std::vector<RepeatedKey> repeated() && { return std::move(repeated_); }
+
  private:
   struct Anchor {
     bool is_finished = false;
@@ -289,7 +291,7 @@ class Reader {
       if (!is_new && refuses_duplicates_) {
         return failure(key_event, fmt::format("the key {} is written twice", quoted(key)));
       }
-      if (!is_new) note_duplicate();
+      if (!is_new) note_duplicate(key_event, key);
       Event value_event = TRY(next_event());
       Json value = TRY(read_node(value_event, depth + 1));
       object.insert_or_assign(key, std::move(value));
@@ -391,7 +393,9 @@ class Reader {
                                       kMaxCopiedNodes, kMaxCopiedBytes >> 20));
   }
 
-  void note_duplicate() {
+  void note_duplicate(const Event& event, const std::string& key) {
+    if (repeated_.size() < kMaxDuplicates)
+      repeated_.push_back({static_cast<int>(event.raw.start_mark.line) + 1, key});
     if (duplicates_.size() >= kMaxDuplicates) return;
     std::string shown =
         path_.size() <= kMaxPathBytes ? path_ : path_.substr(0, kMaxPathBytes) + "...";
@@ -409,6 +413,7 @@ class Reader {
   size_t copied_bytes_ = 0;
   std::string path_;
   std::vector<std::string> duplicates_;
+  std::vector<RepeatedKey> repeated_;
 };
 
 }  // namespace
@@ -428,6 +433,12 @@ Result<std::vector<YamlDocument>> parse_yaml(std::string_view text, const JsonLi
     }
   }
   return Reader(text, limits, duplicates).read_stream();
+}
+
+std::vector<RepeatedKey> repeated_yaml_keys(std::string_view text, const JsonLimits& limits) {
+  Reader reader(text, limits, DuplicateKeys::Noted);
+  if (!reader.read_stream()) return {};
+  return std::move(reader).repeated();
 }
 
 }  // namespace yard

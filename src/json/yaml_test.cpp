@@ -239,6 +239,16 @@ TEST(Yaml, NamesKeysWrittenTwice) {
   EXPECT_EQ(read("data: {a: 1, a: 2}\n"), R"({"data":{"a":2}})") << "the last value wins";
 }
 
+TEST(Yaml, TellsTheLinesOfKeysWrittenTwice) {
+  const std::vector<RepeatedKey> keys = repeated_yaml_keys("\na: 1\nb: {c: 1,\n c: 2}\na: 3\n");
+  ASSERT_EQ(keys.size(), 2u);
+  EXPECT_EQ(keys[0].line, 4);
+  EXPECT_EQ(keys[0].key, "c");
+  EXPECT_EQ(keys[1].line, 5);
+  EXPECT_EQ(keys[1].key, "a");
+  EXPECT_TRUE(repeated_yaml_keys("a: 1\na: [").empty()) << "no YAML";
+}
+
 TEST(Yaml, CannotBeBlownUpByAnchors) {
   std::string laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
   for (int i = 1; i < 10; ++i) {

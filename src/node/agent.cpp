@@ -312,6 +312,14 @@ LaunchFacts Agent::launch_facts(const Pod& pod) const {
   return out;
 }
 
+std::vector<Json> Agent::services_beside(const Pod& pod) const {
+  std::vector<Json> out;
+  for (const ObjectPtr& service : client_.list({"v1", "Service"}, pod.ns)) {
+    if (pod.ns != "default" || service->name() != "kubernetes") out.push_back(service->tree());
+  }
+  return out;
+}
+
 ImageResolution Agent::resolve(const Json& pod, const Json& container) const {
   const std::string_view id = text_at(pod, {"metadata", "annotations", kOfferAnnotation});
   const auto offer =
@@ -407,6 +415,7 @@ void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& st
         made.launch.run = start.run;
       } else {
         LaunchFacts facts = launch_facts(pod);
+        facts.services = services_beside(pod);
         facts.image = on_this_machine(resolve(tree, container));
         made = container_launch(tree, container, start.run, facts);
       }

@@ -97,6 +97,7 @@ class Agent {
   void wait_until(Pod& pod, Time at);
   std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);
   LaunchFacts launch_facts(const Pod& pod) const;
+  std::vector<Json> services_beside(const Pod& pod) const;
   bool give_gpus(Pod& pod, const Json& tree);
   ImageResolution resolve(const Json& pod, const Json& container) const;
 

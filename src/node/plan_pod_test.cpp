@@ -232,11 +232,12 @@ TEST(PlanPod, Table) {
   }
 }
 
-PodPlan plan_of(const std::vector<ContainerRun>& runs, const char* change = "{}") {
+PodPlan plan_of(const std::vector<ContainerRun>& runs, const char* change = "{}",
+                bool shim_alive = true) {
   PodWorld world;
   world.pod = changed(yaml(kPod), change);
   PodRecord record;
-  record.alive = true;
+  record.alive = shim_alive;
   record.runs = runs;
   world.record = &record;
   world.now = kNow;
@@ -281,6 +282,16 @@ TEST(PlanPod, ARunThatEndedBetweenTwoLooksIsAnnouncedAllTheSame) {
     reasons.push_back(event.reason);
   EXPECT_EQ(reasons, (std::vector<std::string>{"Pulled", "Created", "Started"}));
   EXPECT_EQ(plan.events[0].field_path, "spec.containers{c}");
+}
+
+TEST(PlanPod, WhatWaitedForAFailedInitContainerGoesOnWaiting) {
+  const PodPlan plan =
+      plan_of({ended("a", 0, 1)},
+              "spec: {restartPolicy: Never, initContainers: [{name: a, image: i}]}", false);
+  EXPECT_EQ(text_at(*plan.status, {"phase"}), "Failed");
+  EXPECT_EQ(
+      text_at(list_at(*plan.status, {"containerStatuses"})[0], {"state", "waiting", "reason"}),
+      "PodInitializing");
 }
 
 TEST(PlanPod, OutOfMemoryIsNamedWhateverTheCode) {

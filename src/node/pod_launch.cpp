@@ -13,6 +13,7 @@
 #include "node/network/resolv_conf.h"
 #include "node/pod_volumes.h"
 #include "node/seccomp.h"
+#include "node/service_links.h"
 #include "node/training_environment.h"
 
 namespace yard {
@@ -126,7 +127,12 @@ std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& pod
 std::optional<LaunchRefusal> set_command(ContainerLaunch& launch, const Json& container,
                                          const Environment& environment,
                                          const ImageResolution& image) {
-  if (list_at(container, {"command"}).empty()) launch.argv = image.entry.entrypoint;
+  if (list_at(container, {"command"}).empty()) {
+    launch.argv = image.entry.entrypoint;
+    // As of an image's CMD: a command or args of the YAML take its place.
+    if (list_at(container, {"args"}).empty())
+      launch.argv.insert(launch.argv.end(), image.entry.args.begin(), image.entry.args.end());
+  }
   for (const char* list : {"command", "args"}) {
     for (const Json& word : list_at(container, {list}))
       launch.argv.push_back(expand(text_of(word), environment));
@@ -260,11 +266,14 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   const std::string& api_host = host_network ? facts.network.host_api_host : facts.network.api_host;
   const int api_port = host_network ? facts.network.host_api_port : facts.network.api_port;
   Environment base = image_environment(facts.image.entry);
-  base.insert(base.end(), {{"HOSTNAME", pod_hostname(pod)},
-                           {"HOME", launch.uid == 0 ? "/root" : "/home/pod"},
-                           {"KUBERNETES_SERVICE_HOST", api_host},
-                           {"KUBERNETES_SERVICE_PORT", std::to_string(api_port)},
-                           {"KUBERNETES_SERVICE_PORT_HTTPS", std::to_string(api_port)}});
+  base.insert(base.end(),
+              {{"HOSTNAME", pod_hostname(pod)}, {"HOME", launch.uid == 0 ? "/root" : "/home/pod"}});
+  const auto add = [&base](const Environment& more) {
+    base.insert(base.end(), more.begin(), more.end());
+  };
+  add(service_variables("kubernetes", api_host,
+                        {JsonObject{{"name", "https"}, {"port", api_port}}}));
+  if (bool_at(pod, {"spec", "enableServiceLinks"}, true)) add(service_links(facts.services));
   auto environment = container_environment(pod, container, facts.env, base);
   if (!environment) {
     out.refusal = LaunchRefusal{"CreateContainerConfigError", environment.error().message};

@@ -12,6 +12,7 @@ namespace yard {
 struct LaunchFacts {
   PodFactsForEnv env;
   NetworkFacts network;
+  std::vector<Json> services;       // of the pod's namespace, but for the API server's own
   int64_t memory_bytes = 0;         // of the machine
   int64_t cpus = 1;                 // likewise
   int64_t processes_limit = 32768;  // of a container

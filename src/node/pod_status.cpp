@@ -53,6 +53,16 @@ JsonObject never_ran() {
                       {"finishedAt", nullptr}}}};
 }
 
+std::vector<std::string> not_initialized_in(const PodView& view) {
+  std::vector<std::string> out;
+  for (const ContainerView& container : view.containers) {
+    const bool initialized =
+        container.role == Role::Init ? container.has_succeeded() : container.started;
+    if (container.role != Role::App && !initialized) out.push_back(container.name);
+  }
+  return out;
+}
+
 struct States {
   JsonObject state, last;
 };
@@ -61,7 +71,8 @@ States states_of(const PodWorld& world, const PodView& view, const ContainerView
                  bool all_over) {
   const auto problem = world.problems.find(container.name);
   if (container.runs.empty()) {
-    if (all_over) return {never_ran(), {}};
+    // What waited for init containers that did not succeed is not missing.
+    if (all_over && not_initialized_in(view).empty()) return {never_ran(), {}};
     if (problem != world.problems.end())
       return {waiting(problem->second.reason, problem->second.message), {}};
     const bool initializing = view.containers.front().role != Role::App;
@@ -198,11 +209,9 @@ void judge_gates(const Json& pod, Condition& ready) {
 
 std::vector<Condition> conditions_of(const PodWorld& world, const PodView& view,
                                      std::string_view phase) {
-  std::vector<std::string> not_initialized, not_ready;
+  const std::vector<std::string> not_initialized = not_initialized_in(view);
+  std::vector<std::string> not_ready;
   for (const ContainerView& container : view.containers) {
-    const bool initialized =
-        container.role == Role::Init ? container.has_succeeded() : container.started;
-    if (container.role != Role::App && !initialized) not_initialized.push_back(container.name);
     if (container.role != Role::Init && !container.ready) not_ready.push_back(container.name);
   }
   std::vector<Condition> out;

@@ -280,8 +280,24 @@ def test_issuer_documents_need_credentials(yard):
     api.close()
     document = yard.request("GET", "/.well-known/openid-configuration").json
     assert document["jwks_uri"].endswith("/openid/v1/jwks")
+    # The keys are where the document was: the address in a pod is another than on the host.
+    moved = yard.request("GET", "/.well-known/openid-configuration", headers={"Host": "kubernetes.default.svc"}).json
+    assert moved["jwks_uri"] == "https://kubernetes.default.svc/openid/v1/jwks"
     (key,) = yard.request("GET", "/openid/v1/jwks").json["keys"]
     assert (key["kty"], key["alg"], key["crv"]) == ("EC", "ES256", "P-256")
+
+
+def test_the_root_certificate_of_a_namespace_stays(yard, namespace):
+    path = f"/api/v1/namespaces/{namespace}/configmaps/kube-root-ca.crt"
+    eventually(lambda: yard.request("GET", path).status == 200)
+    kept = yard.request("GET", path).json["data"]
+    assert kept["ca.crt"].startswith("-----BEGIN CERTIFICATE-----")
+    changed = {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": "", "more": "x"}}
+    assert yard.request("PUT", path, changed).status == 200
+    eventually(lambda: yard.request("GET", path).json["data"] == kept)
+    assert yard.request("DELETE", path).status == 200
+    eventually(lambda: yard.request("GET", path).status == 200)
+    assert yard.request("GET", path).json["data"] == kept
 
 
 INERT = [

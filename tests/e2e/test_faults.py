@@ -169,7 +169,7 @@ def test_control_groups_of_version_2_end_a_pod_whole(own_yard, tmp_path):
     script = f"umount -R -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec {BINARY} up"
     run(["unshare", "--mount", "sh", "-c", script], {**os.environ, "HOME": own_yard.folder, "TRAINYARD_STATE": own_yard.state})
     kubectl = own_kubectl(own_yard)
-    kubectl("apply", "-f", "-", stdin=shell("whole", "setsid sleep 4714 & sleep 0.3; echo ok", hostPID=True))
+    kubectl("apply", "-f", "-", stdin=shell("whole", "setsid sleep 4714 & sleep 3; echo ok", hostPID=True))
     uid = kubectl.json("get", "pod", "whole")["metadata"]["uid"]
     groups = eventually(lambda: glob.glob(f"/sys/fs/cgroup/unified/**/{uid}/c.0", recursive=True), about="a v2 group")
     assert end_state(kubectl, "whole")["exitCode"] == 0

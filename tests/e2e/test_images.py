@@ -66,6 +66,18 @@ def events(yard, name):
     return {(event["reason"], event["message"]) for event in listed["items"]}
 
 
+def test_args_of_an_entry_stand_in_for_those_the_yaml_lacks(own_yard):
+    with_config(own_yard, {"images": {"map": {"me/tool:*": {"entrypoint": ["/bin/echo"], "args": ["of", "the", "entry"]}}}})
+    own_yard.up()
+
+    def said(name, **container):
+        run = own_yard.command("run", "-", stdin=yaml.safe_dump(pod(name, "me/tool:1", **container)), expect=0)
+        return run.out.splitlines()[0].split("] ", 1)[1]
+    assert said("neither") == "of the entry"
+    assert said("args", args=["mine"]) == "mine"
+    assert said("command", command=["/bin/echo", "whole"]) == "whole"
+
+
 def test_a_root_folder_is_the_root_and_stays_as_it_is(own_yard, image_root):
     with_config(own_yard, {"images": {"fallback": "refuse", "map": {"me/tool:*": {
         "root": str(image_root), "entrypoint": ["/bin/sh", "-c"], "env": {"A": "from the entry", "B": "lost"},

@@ -290,15 +290,20 @@ def test_the_keeper_dies_and_pods_keep_their_addresses(own_yard):
     assert own_yard.leftovers() == []
 
 
+def namespaces_of(yard):
+    """Of its keeper and its pods; other tests may run beside this one."""
+    own = os.readlink("/proc/self/ns/net")
+    return {os.readlink(f"/proc/{pid}/ns/net") for pid in processes_naming(yard.state)} - {own}
+
+
 def test_down_leaves_no_network(own_yard):
-    before = network_namespaces()
     interfaces = os.listdir("/sys/class/net")
     own_yard.up()
     kubectl = kubectl_for(own_yard)
     kubectl("apply", "-f", "-", stdin=[pod("one", ECHO), pod("two", ECHO)])
     for name in ("one", "two"):
         running(kubectl, name)
-    ours = network_namespaces() - before
+    ours = namespaces_of(own_yard)
     assert len(ours) >= 3, "an island and two pods"
     assert os.listdir("/sys/class/net") == interfaces, "the host has no interface of ours"
     own_yard.down()

@@ -94,7 +94,9 @@ def test_a_failing_init_container(k):
     k("apply", "-f", "-", stdin=pod("broken", "true", initContainers=[
         {"name": "a", "image": "x", "command": ["sh", "-c", "exit 3"]}]))
     shows(k, "broken", "0/1", "Init:Error")
-    assert status(k, "broken")["phase"] == "Failed"
+    ended = status(k, "broken")
+    assert ended["phase"] == "Failed"
+    assert ended["containerStatuses"][0]["state"] == {"waiting": {"reason": "PodInitializing"}}
 
 
 def test_running_completed_failed(k):

@@ -212,7 +212,7 @@ def test_torchrun_finds_its_workers(one_kubectl):
 
 def test_a_worker_waits_for_its_masters_port(one_kubectl):
     """The master listens after a second: until then the worker has not begun, and then it connects at once."""
-    # The sleep is the pod's: it makes the port late.
+    # The master's own second, in the pod: what the worker is seen to wait for.
     serve = "import socket, time; time.sleep(1); s = socket.create_server(('', 23456)); s.accept(); s.accept()"
     connect = "import os, socket; socket.create_connection((os.environ['MASTER_ADDR'], 23456), 5); print('at the first try')"
     waits = job("PyTorchJob", "gate", {"Master": (1, "Never"), "Worker": (1, "Never")}, "pytorch", "")

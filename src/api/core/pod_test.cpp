@@ -331,6 +331,15 @@ TEST(PodValidation, SaysWhatIsWrong) {
       {"a user id fits", "{spec: {securityContext: {runAsUser: -1}}}",
        "spec.securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, "
        "inclusive"},
+      {"sysctls have names of their own",
+       "{spec: {securityContext: {sysctls: [{name: kernel.shm_rmid_forced, value: '1'}, {name: "
+       "net/a-b/c_d, value: '1'}, {name: kernel.shm_rmid_forced, value: '0'}]}}}",
+       "spec.securityContext.sysctls[2].name: Duplicate value: \"kernel.shm_rmid_forced\""},
+      {"sysctls have names of dots and small letters",
+       "{spec: {securityContext: {sysctls: [{name: bar.., value: '1'}]}}}",
+       "spec.securityContext.sysctls[0].name: Invalid value: \"bar..\": must have at most 253 "
+       "characters and match regex "
+       "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"},
       {"a seccomp profile has a type", "{spec: {securityContext: {seccompProfile: {}}}}",
        "spec.securityContext.seccompProfile.type: Required value: type is required when "
        "seccompProfile is set"},

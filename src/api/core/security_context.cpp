@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "api/checks.h"
 #include "api/core/pod_parts.h"
@@ -71,6 +72,49 @@ FieldErrors validate_container_security_context(const Json& container, const Fie
   return errors;
 }
 
+namespace {
+
+// Segments of small letters, digits, - and _, parted by dots or slashes; - and _ only inside.
+bool is_sysctl_name(std::string_view name) {
+  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  bool inside_segment = false;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    if (is_plain(c)) {
+      inside_segment = true;
+      continue;
+    }
+    const bool parts = c == '.' || c == '/';
+    if (!inside_segment || (!parts && c != '-' && c != '_')) return false;
+    if (parts && !is_plain(name[i - 1])) return false;
+    inside_segment = !parts;
+  }
+  return !name.empty() && name.size() <= 253 && is_plain(name.back());
+}
+
+FieldErrors validate_sysctls(const Json& context, const FieldPath& path) {
+  FieldErrors errors;
+  const JsonArray& sysctls = array_at(context, "sysctls");
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < sysctls.size(); ++i) {
+    const std::string_view name = text_at(sysctls[i], {"name"});
+    const FieldPath place = path.child("sysctls").index(i).child("name");
+    if (name.empty()) {
+      errors.push_back(required(place));
+    } else if (!is_sysctl_name(name)) {
+      errors.push_back(
+          invalid(place, Json(name),
+                  "must have at most 253 characters and match regex "
+                  "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"));
+    } else if (!names.insert(name).second) {
+      errors.push_back(duplicate(place, Json(name)));
+    }
+  }
+  return errors;
+}
+
+}  // namespace
+
 FieldErrors validate_pod_security_context(const Json& spec, const FieldPath& path) {
   FieldErrors errors;
   if (bool_at(spec, {"shareProcessNamespace"}) && bool_at(spec, {"hostPID"})) {
@@ -89,6 +133,7 @@ FieldErrors validate_pod_security_context(const Json& spec, const FieldPath& pat
   }
   check_supported(errors, *context, "fsGroupChangePolicy", place, {"Always", "OnRootMismatch"});
   check_supported(errors, *context, "supplementalGroupsPolicy", place, {"Merge", "Strict"});
+  append_errors(errors, validate_sysctls(*context, place));
   append_errors(errors, validate_seccomp(*context, place));
   return errors;
 }

@@ -1,6 +1,7 @@
 #include "controllers/lifecycle/bootstrap.h"
 
 #include <memory>
+#include <optional>
 
 #include "api/training/training_kind.h"
 #include "base/log.h"
@@ -48,6 +49,17 @@ ClientWrite root_ca(const std::string& ns, const std::string& ca_pem) {
        "The certificate authority that clients in this namespace verify the API server with."}};
   object.get_object()["data"] = JsonObject{{"ca.crt", ca_pem}};
   return create(kConfigMap, ns, std::move(object));
+}
+
+// What puts the certificate back where somebody wrote something else; nothing when it is there.
+std::optional<ClientWrite> mended_root_ca(const Object& live, const std::string& ca_pem) {
+  const Json data = JsonObject{{"ca.crt", ca_pem}};
+  Json tree = live.tree();
+  if (const Json* found = find_path(tree, {"data"}); found != nullptr && *found == data)
+    return std::nullopt;
+  tree.get_object()["data"] = data;
+  return ClientWrite{ClientWrite::Verb::Update, kConfigMap, std::string(live.ns()), kRootCa,
+                     std::move(tree)};
 }
 
 ClientWrite kubernetes_service(int port) {
@@ -150,8 +162,8 @@ NamespaceContents::NamespaceContents(Client& client, ClusterIdentity identity)
     : client_(client), identity_(std::move(identity)) {
   const auto again = [this](const ObjectEvent& event) {
     const std::string_view name = event.object->name();
-    if (event.type == ObjectEvent::Type::Deleted && (name == kDefaultAccount || name == kRootCa))
-      ensure(event.object->ns());
+    const bool is_deleted = event.type == ObjectEvent::Type::Deleted;
+    if ((is_deleted && name == kDefaultAccount) || name == kRootCa) ensure(event.object->ns());
   };
   subscriptions_.push_back(client_.follow(kNamespace, [this](const ObjectEvent& event) {
     if (event.type == ObjectEvent::Type::Added) ensure(event.object->name());
@@ -173,12 +185,16 @@ void NamespaceContents::ensure(std::string_view ns) {
   const std::string name(ns);
   const auto report = [name](Result<ObjectPtr> created) {
     if (created || created.error().reason == Reason::AlreadyExists) return;
-    log_debug("namespace {}: its first objects were not made: {}", name, created.error().message);
+    log_debug("namespace {}: its own objects were not kept: {}", name, created.error().message);
   };
   if (client_.get(kServiceAccount, ns, kDefaultAccount) == nullptr)
     client_.submit(service_account(name), report);
-  if (client_.get(kConfigMap, ns, kRootCa) == nullptr)
+  const ObjectPtr certificate = client_.get(kConfigMap, ns, kRootCa);
+  if (certificate == nullptr) {
     client_.submit(root_ca(name, identity_.ca_pem), report);
+  } else if (auto write = mended_root_ca(*certificate, identity_.ca_pem)) {
+    client_.submit(std::move(*write), report);
+  }
 }
 
 }  // namespace yard

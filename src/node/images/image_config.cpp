@@ -10,7 +10,7 @@ namespace {
 using Problem = std::optional<ConfigProblem>;
 
 constexpr std::string_view kEntryKeys =
-    "entrypoint, env, host, mounts, python, root and workingDir";
+    "args, entrypoint, env, host, mounts, python, root and workingDir";
 
 std::string expanded(std::string_view text, const HomeOf& home) {
   std::string out;
@@ -70,8 +70,8 @@ Problem read_env(const Json& value, std::map<std::string, std::string>& out) {
   return std::nullopt;
 }
 
-Problem read_entrypoint(const Json& value, std::vector<std::string>& out) {
-  const ConfigProblem wrong{{"entrypoint"}, "must be a list of texts, as [python, train.py] is"};
+Problem read_words(const std::string& key, const Json& value, std::vector<std::string>& out) {
+  const ConfigProblem wrong{{key}, "must be a list of texts, as [python, train.py] is"};
   if (!value.is_array() || value.get_array().empty()) return wrong;
   for (const Json& word : value.get_array()) {
     if (!word.is_string()) return wrong;
@@ -137,7 +137,8 @@ Problem read_entry_key(const std::string& key, const Json& value, const HomeOf& 
     return ConfigProblem{{key}, "can only be true: the host's own programs"};
   }
   if (key == "env") return read_env(value, out.env);
-  if (key == "entrypoint") return read_entrypoint(value, out.entrypoint);
+  if (key == "entrypoint") return read_words(key, value, out.entrypoint);
+  if (key == "args") return read_words(key, value, out.args);
   if (key == "mounts") return read_mounts(value, home, out.mounts);
   if (key == "workingDir") return read_path(value, home, {key}, out.working_folder);
   return ConfigProblem{{key},
@@ -214,10 +215,14 @@ Json to_json(const ImageEntry& entry) {
   for (const auto& [name, value] : entry.env)
     env[name] = value;
   if (!env.empty()) out["env"] = std::move(env);
-  JsonArray entrypoint;
-  for (const std::string& word : entry.entrypoint)
-    entrypoint.emplace_back(word);
-  if (!entrypoint.empty()) out["entrypoint"] = std::move(entrypoint);
+  for (const auto& [key, words] :
+       {std::pair<const char*, const std::vector<std::string>&>{"entrypoint", entry.entrypoint},
+        {"args", entry.args}}) {
+    JsonArray list;
+    for (const std::string& word : words)
+      list.emplace_back(word);
+    if (!list.empty()) out[key] = std::move(list);
+  }
   return out;
 }
 

@@ -24,6 +24,7 @@ struct ImageEntry {
   std::map<std::string, std::string> env;
   std::string working_folder;
   std::vector<std::string> entrypoint;
+  std::vector<std::string> args;  // follow the entrypoint where the YAML has no args
   std::vector<ImageMount> mounts;
 };
 

@@ -147,6 +147,7 @@ TEST(Images, TheConfigIsReadOrThePlaceOfTheMistakeIsNamed) {
       {"map: {a: {colour: red}}", {"map", "a", "colour"}},
       {"map: {a: {env: {RANK: 1}}}", {"map", "a", "env", "RANK"}},
       {"map: {a: {entrypoint: python}}", {"map", "a", "entrypoint"}},
+      {"map: {a: {args: []}}", {"map", "a", "args"}},
       {"map: {a: {mounts: [{target: /x}]}}", {"map", "a", "mounts"}},
       {"map: {a: {mounts: ['/x:/y:rw']}}", {"map", "a", "mounts"}},
       {"map: {a: {host: false}}", {"map", "a", "host"}},
@@ -163,12 +164,12 @@ TEST(Images, TheConfigIsReadOrThePlaceOfTheMistakeIsNamed) {
   }
   const ImageConfig whole = config_of(
       "map: {a: {root: /x/, env: {A: b}, workingDir: $HOME/w, mounts: ['/d', '~/d:/e:ro', "
-      "{source: /f, readOnly: true}]}}");
+      "{source: /f, readOnly: true}], entrypoint: [p], args: [-q, x]}}");
   const ImageEntry& entry = whole.map.at(0).second;
   EXPECT_EQ(
       to_text(to_json(entry)),
       R"({"root":"/x","workingDir":"/home/me/w","mounts":[{"source":"/d","target":"/d","readOnly":false},)"
-      R"({"source":"/home/me/d","target":"/e","readOnly":true},{"source":"/f","target":"/f","readOnly":true}],"env":{"A":"b"}})");
+      R"({"source":"/home/me/d","target":"/e","readOnly":true},{"source":"/f","target":"/f","readOnly":true}],"env":{"A":"b"},"entrypoint":["p"],"args":["-q","x"]})");
   ImageEntry again;
   EXPECT_FALSE(read_image_entry(to_json(entry), {}, again).has_value());
   EXPECT_EQ(to_text(to_json(again)), to_text(to_json(entry)));

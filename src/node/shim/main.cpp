@@ -98,7 +98,7 @@ class Shim {
   std::vector<int> clients_;
   std::vector<std::unique_ptr<Running>> running_;
   Commands commands_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;
   bool stopping_ = false;
 };
 
@@ -293,9 +293,9 @@ void Shim::start(const std::string& container, int run) {
 void Shim::read_output(Running& running, int& fd, const char* stream, bool to_the_end) {
   if (fd < 0) return;
   do {
-    const ssize_t count = read(fd, buffer_.data(), buffer_.size());
+    const ssize_t count = read(fd, buffer_.get(), kReadSize);
     if (count > 0) {
-      running.log.append(stream, std::string_view(buffer_.data(), static_cast<size_t>(count)),
+      running.log.append(stream, std::string_view(buffer_.get(), static_cast<size_t>(count)),
                          now_ns());
       continue;
     }
@@ -365,7 +365,7 @@ void Shim::watch_memory() {
 }
 
 void Shim::run() {
-  buffer_.resize(kReadSize);
+  buffer_ = std::make_unique_for_overwrite<char[]>(kReadSize);  // untouched while a pod is quiet
   std::vector<pollfd> waiting;
   while (!stopping_ || !running_.empty()) {
     waiting.clear();
