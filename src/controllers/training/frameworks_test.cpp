@@ -372,8 +372,8 @@ TEST(Frameworks, MpiWritesTheFilesMpirunReads) {
   EXPECT_EQ(text_at(*config, {"data", "discover_hosts.sh"}),
             "#!/bin/sh\necho j-worker-0:2\necho j-worker-1:2");
   EXPECT_EQ(text_at(*config, {"data", "kubexec.sh"}),
-            "#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n/opt/kube/kubectl exec ${POD_NAME} --container "
-            "main -- /bin/sh -c \"$*\"");
+            "#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\nKUBECTL=/opt/kube/kubectl\n[ -x $KUBECTL ] || "
+            "KUBECTL=kubectl\n$KUBECTL exec ${POD_NAME} --container main -- /bin/sh -c \"$*\"");
   const Json* role = extra_named(extras, "Role");
   ASSERT_NE(role, nullptr);
   EXPECT_EQ(to_text(*find(list_at(*role, {"rules"}).at(1), "resourceNames")),

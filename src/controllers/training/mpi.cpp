@@ -22,11 +22,12 @@ std::string hostfile(const TrainingJob& job) {
   return text;
 }
 
+// Upstream brings its kubectl with an init container; where there is none, the machine's own does.
 std::string exec_script(const TrainingJob& job) {
   const std::string_view main = text_at(*job.tree, {"spec", "mainContainer"});
   return fmt::format(
-      "#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n/opt/kube/kubectl exec ${{POD_NAME}}{} -- /bin/sh -c "
-      "\"$*\"",
+      "#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\nKUBECTL=/opt/kube/kubectl\n[ -x $KUBECTL ] || "
+      "KUBECTL=kubectl\n$KUBECTL exec ${{POD_NAME}}{} -- /bin/sh -c \"$*\"",
       main.empty() ? std::string() : fmt::format(" --container {}", main));
 }
 
