@@ -165,7 +165,7 @@ Client::Subscription DirectClient::follow(const Resource& resource,
     storage = kind->storage;
   }
   const Store::ListenerId listener = store_.listen(
-      storage, [this, resource, callback = std::move(callback)](const StoreEventPtr& event) {
+      storage, [resource, callback = std::move(callback)](const StoreEventPtr& event) {
         Resource of = resource.kind.empty() ? resource_in(*event->object) : resource;
         callback(ObjectEvent{type_of(event->type), std::move(of), event->object, event->previous});
       });

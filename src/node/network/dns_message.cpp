@@ -7,7 +7,7 @@
 namespace yard {
 namespace {
 
-constexpr size_t kHeaderSize = 12, kMostLabel = 63, kMostName = 253;
+constexpr size_t kMostLabel = 63, kMostName = 253;
 constexpr size_t kPlainUdp = 512, kMostUdp = 4096, kOptSize = 11;
 constexpr int kMostPointers = 16, kMostRecords = 64;
 constexpr uint16_t kAnswerBit = 0x8000, kAuthoritativeBit = 0x0400, kTruncatedBit = 0x0200,

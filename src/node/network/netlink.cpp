@@ -215,7 +215,7 @@ bool read_answers(int fd, Each each) {
     const ssize_t size = recv(fd, buffer, sizeof buffer, 0);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return false;
-    int left = static_cast<int>(size);
+    auto left = static_cast<unsigned>(size);
     for (auto* header = reinterpret_cast<nlmsghdr*>(buffer); NLMSG_OK(header, left);
          header = NLMSG_NEXT(header, left)) {
       if (each(*header)) return true;

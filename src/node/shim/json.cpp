@@ -171,6 +171,13 @@ class Reader {
 
 }  // namespace
 
+Value::Value() = default;
+Value::~Value() = default;
+Value::Value(const Value&) = default;
+Value::Value(Value&&) noexcept = default;
+Value& Value::operator=(const Value&) = default;
+Value& Value::operator=(Value&&) noexcept = default;
+
 const Value& Value::operator[](std::string_view key) const {
   static const Value kNull;
   for (const auto& [name, value] : members) {

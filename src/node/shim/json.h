@@ -11,6 +11,14 @@
 namespace shim {
 
 struct Value {
+  // Defined where Value is complete: clang looks into its own members' pair before that.
+  Value();
+  ~Value();
+  Value(const Value&);
+  Value(Value&&) noexcept;
+  Value& operator=(const Value&);
+  Value& operator=(Value&&) noexcept;
+
   enum class Type { Null, Bool, Number, Text, List, Object };
   Type type = Type::Null;
   bool boolean = false;
