@@ -26,10 +26,12 @@ bool is_locked(const std::string& path) {
   return held;
 }
 
-// Through the folder's descriptor: its path may be longer than a socket's address can be.
-int connect_to(const std::string& folder, bool blocking) {
+}  // namespace
+
+int connect_to_socket_in(const std::string& folder, int type) {
   const int directory = open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK), 0);
+  if (directory < 0) return -1;
+  const int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   fmt::format_to_n(address.sun_path, sizeof address.sun_path - 1, "/proc/self/fd/{}/sock",
@@ -41,10 +43,10 @@ int connect_to(const std::string& folder, bool blocking) {
   return -1;
 }
 
-}  // namespace
-
 int connect_to_shim(const std::string& run_folder, bool blocking) {
-  return is_locked(run_folder + "/lock") ? connect_to(run_folder, blocking) : -1;
+  return is_locked(run_folder + "/lock")
+             ? connect_to_socket_in(run_folder, SOCK_SEQPACKET | (blocking ? 0 : SOCK_NONBLOCK))
+             : -1;
 }
 
 Result<void> send_to_shim(int socket, const std::string& text,

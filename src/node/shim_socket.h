@@ -8,6 +8,10 @@
 
 namespace yard {
 
+// To `sock` in a folder, through the folder's descriptor: its path may be longer than a socket's
+// address can be. -1: nobody listens.
+int connect_to_socket_in(const std::string& folder, int type);
+
 // A connection to the shim of that run folder; -1 when none holds the folder's lock.
 int connect_to_shim(const std::string& run_folder, bool blocking);
 

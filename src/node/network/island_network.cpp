@@ -33,22 +33,6 @@ constexpr Duration kRetry = std::chrono::seconds(1), kFlushPause = std::chrono::
 constexpr int kFirstInherited = 3, kLowestOwn = 20;
 constexpr int kMostFailures = 30;
 
-// Through the folder's descriptor: its path may be longer than a socket's address can be.
-int connect_to_keeper(const std::string& folder) {
-  const int directory = open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return -1;
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  fmt::format_to_n(address.sun_path, sizeof address.sun_path - 1, "/proc/self/fd/{}/sock",
-                   directory);
-  const bool connected = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  close(directory);
-  if (connected) return fd;
-  close(fd);
-  return -1;
-}
-
 // A copy with a number that no file action of a spawn overwrites.
 int out_of_the_way(int fd) {
   return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, kLowestOwn);
@@ -142,7 +126,7 @@ Result<void> IslandNetwork::start() {
 // Finds the keeper that is there, or starts one.
 Result<void> IslandNetwork::connect() {
   greeted_ = false;
-  if (const int fd = connect_to_keeper(folder_); fd >= 0) {
+  if (const int fd = connect_to_socket_in(folder_, SOCK_STREAM); fd >= 0) {
     channel_ = std::make_unique<KeeperChannel>(fd);
   } else {
     if (island_ < 0) find_lost_island();
@@ -430,7 +414,7 @@ void IslandNetwork::start_again() {
 }
 
 void end_keeper(const std::string& state_folder) {
-  const int fd = connect_to_keeper(state_folder + "/keeper");
+  const int fd = connect_to_socket_in(state_folder + "/keeper", SOCK_STREAM);
   if (fd < 0) return;
   ucred peer{};
   socklen_t size = sizeof peer;
