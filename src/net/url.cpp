@@ -165,7 +165,7 @@ Result<WebUrl> resolve_url(const WebUrl& base, std::string_view location) {
   return parse_url(base.origin() + target);
 }
 
-std::string percent_encode(std::string_view text) {
+std::string query_encoded(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 16);
   for (const char c : text) {

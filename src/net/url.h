@@ -24,7 +24,7 @@ Result<WebUrl> parse_url(std::string_view text);
 Result<WebUrl> resolve_url(const WebUrl& base, std::string_view location);
 
 // What may stand in a query or a form as it is; everything else becomes %41.
-std::string percent_encode(std::string_view text);
+std::string query_encoded(std::string_view text);
 
 // HTTPS_PROXY, HTTP_PROXY and NO_PROXY (also in lower case), as Go's programs read them.
 struct ProxySettings {

@@ -99,8 +99,8 @@ TEST(Proxy, IsChosenAsGoChooses) {
 }
 
 TEST(Url, QueriesAreEncoded) {
-  EXPECT_EQ(percent_encode("repository:a/b:pull, push~x"), "repository%3Aa%2Fb%3Apull%2C%20push~x");
-  EXPECT_EQ(percent_encode(std::string_view("\0", 1)), "%00");
+  EXPECT_EQ(query_encoded("repository:a/b:pull, push~x"), "repository%3Aa%2Fb%3Apull%2C%20push~x");
+  EXPECT_EQ(query_encoded(std::string_view("\0", 1)), "%00");
 }
 
 }  // namespace

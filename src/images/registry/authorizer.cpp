@@ -35,7 +35,7 @@ TokenRequest token_request(const Challenge& challenge, std::string_view scope,
   std::string query;
   const auto add = [&](std::string_view name, std::string_view value) {
     if (value.empty()) return;
-    query += fmt::format("{}{}={}", query.empty() ? "" : "&", name, percent_encode(value));
+    query += fmt::format("{}{}={}", query.empty() ? "" : "&", name, query_encoded(value));
   };
   add("service", service);
   if (!login.identity_token.empty()) {

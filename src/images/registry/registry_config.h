@@ -14,9 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "images/registry/reference.h"
 #include "json/json.h"
-#include "net/web_client.h"
 
 namespace yard {
 
@@ -41,24 +39,5 @@ std::optional<RegistryConfigProblem> read_registry_config(const Json& section,
                                                           RegistryConfig& out);
 // The same section again: how it reaches the process that pulls.
 Json to_json(const RegistryConfig& config);
-
-// One place that an image can be had from.
-struct RegistryEndpoint {
-  WebUrl base;             // target is / or the prefix, /prefix/
-  std::string name;        // host[:port] as people say it
-  std::string login_name;  // name/repository: what credentials are looked up by
-  std::string repository;  // with the mirror's prefix
-  std::string ca_file;
-  bool verifies = true, is_mirror = false;
-};
-// The mirrors in order, and then the registry itself.
-Result<std::vector<RegistryEndpoint>> registry_endpoints(const RegistryConfig& config,
-                                                         const ImageReference& image);
-// How the server of a redirect or of tokens is trusted: by its own entry.
-struct RegistryTrust {
-  std::string ca_file;
-  bool verifies = true, may_be_plain = false;
-};
-RegistryTrust trust_for(const RegistryConfig& config, const WebUrl& url);
 
 }  // namespace yard

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "images/registry/registry_endpoint.h"
 #include "images/registry/registry_fault.h"
 #include "images/registry/retry.h"
 #include "json/yaml.h"

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "images/registry/registry_endpoint.h"
 #include "images/registry/registry_fault.h"
 #include "images/registry/retry.h"
 

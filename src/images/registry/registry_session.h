@@ -10,6 +10,7 @@
 
 #include "images/registry/authorizer.h"
 #include "images/registry/registry.h"
+#include "images/registry/registry_endpoint.h"
 
 namespace yard {
 
