@@ -78,7 +78,9 @@ void set_limits(ContainerLaunch& launch, const Json& container) {
 Result<std::string> sub_path_of(const Json& mount, const Environment& environment) {
   const std::string_view expression = text_at(mount, {"subPathExpr"});
   if (expression.empty()) return std::string(text_at(mount, {"subPath"}));
-  const std::string path = expand(expression, environment);
+  Environment with_value = environment;  // a variable that is empty counts as missing here
+  std::erase_if(with_value, [](const auto& entry) { return entry.second.empty(); });
+  const std::string path = expand(expression, with_value);
   if (const size_t unknown = path.find("$(");
       unknown != std::string::npos && path.find(')', unknown) != std::string::npos) {
     return error(Reason::Invalid,
