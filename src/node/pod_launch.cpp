@@ -317,6 +317,7 @@ Result<PodLaunch> pod_launch(const Json& pod, const LaunchFacts& facts) {
   out.about = pod_about_text(pod);
   TRY(refuse_sysctls(pod));
   out.host_ipc = bool_at(pod, {"spec", "hostIPC"});
+  out.shares_memory_with = memory_group(pod);
   out.host_pid = bool_at(pod, {"spec", "hostPID"});
   out.share_pid = bool_at(pod, {"spec", "shareProcessNamespace"});
   out.host_network = bool_at(pod, {"spec", "hostNetwork"});

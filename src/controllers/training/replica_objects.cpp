@@ -111,7 +111,10 @@ PodMaker::PodMaker(const TrainingJob& job, const ReplicaGroup& group, const std:
     if (spec != nullptr && spec->is_object()) stamp_["spec"] = *spec;
   }
   set_labels();
-  object_at(stamp_["metadata"].get_object(), "annotations")[kGangSize] = std::to_string(gang_size);
+  JsonObject& annotations = object_at(stamp_["metadata"].get_object(), "annotations");
+  annotations[kGangSize] = std::to_string(gang_size);
+  const Json* shares = find_path(*job.tree, {"metadata", "annotations", kShareMemory});
+  if (shares != nullptr) annotations.emplace(kShareMemory, *shares);
   set_spec(settings);
   stamp_["metadata"].get_object()["ownerReferences"] = JsonArray{training_owner(job)};
 }
