@@ -42,6 +42,7 @@ void add_serve(Program& program);
 void add_up(Program& program);
 void add_down(Program& program);
 void add_restart(Program& program);
+void add_backup(Program& program);
 void add_status(Program& program);
 void add_kubeconfig(Program& program);
 void add_version(Program& program);
@@ -74,6 +75,7 @@ struct StartOptions {
   std::string address;  // empty: the config file's, else 127.0.0.1
   int port = -1;        // below 0: the config file's, else the one kept, else a free one
   NodeFlags node;
+  std::string restore = {};  // a backup to start from
 };
 struct StartedServer {
   std::string url;

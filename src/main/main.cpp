@@ -46,6 +46,7 @@ int main_program(int count, char** arguments) {
   add_up(program);
   add_down(program);
   add_restart(program);
+  add_backup(program);
   add_status(program);
   add_kubeconfig(program);
   add_user(program);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@
 #include "controllers/batch/job_metrics.h"
 #include "controllers/batch/pod_gc.h"
 #include "controllers/batch/ttl.h"
+#include "controllers/lifecycle/after_restore.h"
 #include "controllers/lifecycle/bootstrap.h"
 #include "controllers/lifecycle/definitions.h"
 #include "controllers/lifecycle/event_expiry.h"
@@ -34,6 +36,7 @@
 #include "main/config.h"
 #include "main/credentials.h"
 #include "main/pod_network.h"
+#include "main/restore.h"
 #include "net/loop.h"
 #include "net/server.h"
 #include "node/agent.h"
@@ -179,6 +182,7 @@ void start_agent(Agent& agent, Loop& loop, const NodeOptions& node,
 
 int serve(StateFolder folder, const ServeOptions& given) {
   signal(SIGPIPE, SIG_IGN);
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // a core would hold keys and Secrets; children start afresh at exec
   ServeOptions options = given;
   if (auto made = folder.make(); !made) return fail(options, made.error());
   const auto config = read_config(folder);
@@ -201,6 +205,10 @@ int serve(StateFolder folder, const ServeOptions& given) {
   ServerPodFacts own;
   own.process = read_own_process(loop->now());
   own.process.follows_crash = folder.read(kPidFile).has_value();
+  if (!options.restore.empty()) {
+    auto restored = restore_into(folder, options.restore, loop->now());
+    if (!restored) return fail(options, restored.error());
+  }
   auto credentials = prepare_credentials(folder, options.address, loop->now());
   if (!credentials) return fail(options, credentials.error());
   auto log = open_sqlite_log(folder.store(), *loop);
@@ -282,6 +290,29 @@ int serve(StateFolder folder, const ServeOptions& given) {
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
   api.add_metrics([&] { return controllers ? controllers->job_metrics.text() : std::string(); });
   api.add_metrics([&] { return controllers ? controllers->training.metrics() : std::string(); });
+  const auto begin = [&] {
+    controllers = std::make_unique<Controllers>(*loop, client, identity, state, token_source);
+    scheduler = std::make_unique<Scheduler>(client, *loop);
+    PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
+    agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node, machine,
+                                    simulated ? nullptr : &token_source);
+    if (!simulated) {
+      start_names(network, client, *loop, [&agent](std::string problem) {
+        if (agent) agent->set_network_problem(std::move(problem));
+      });
+    }
+    volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
+    own.node = node_names(agent->options()).front();
+    own.address = node.address;
+    server_pod = std::make_unique<ServerPod>(client, *loop, own);
+    log_archive.start();
+    api.set_ready(true);
+    http->start();
+    start_agent(*agent, *loop, node, [&] {
+      log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
+      tell(options, "ready https://" + address);
+    });
+  };
   loop->post([&] {
     create_initial_objects(client, identity, [&](Result<void> made) {
       if (!made) {
@@ -289,27 +320,13 @@ int serve(StateFolder folder, const ServeOptions& given) {
         loop->stop();
         return;
       }
-      controllers = std::make_unique<Controllers>(*loop, client, identity, state, token_source);
-      scheduler = std::make_unique<Scheduler>(client, *loop);
-      PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
-      agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node, machine,
-                                      simulated ? nullptr : &token_source);
-      if (!simulated) {
-        start_names(network, client, *loop, [&agent](std::string problem) {
-          if (agent) agent->set_network_problem(std::move(problem));
-        });
-      }
-      volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
-      own.node = node_names(agent->options()).front();
-      own.address = node.address;
-      server_pod = std::make_unique<ServerPod>(client, *loop, own);
-      log_archive.start();
-      api.set_ready(true);
-      http->start();
-      start_agent(*agent, *loop, node, [&] {
-        log_info("the control plane answers at https://{} (state folder {})", address,
-                 folder.path());
-        tell(options, "ready https://" + address);
+      if (!folder.read(kRestoredMark)) return begin();
+      const auto is_ours = [&](std::string_view name) {
+        return simulated ? is_node_of(node, name) : name == lower(machine.hostname);
+      };
+      settle_restored(client, loop->now(), is_ours, [&] {
+        folder.remove(kRestoredMark);
+        begin();
       });
     });
   });
