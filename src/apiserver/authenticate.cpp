@@ -73,15 +73,6 @@ void ApiServer::admit(const ExchangePtr& exchange, User user) {
     user = std::move((*impersonated)->user);
   }
   exchange->user = std::move(user);
-  if (metrics_->reads_in_flight > options_.most_reads ||
-      metrics_->writes_in_flight > options_.most_writes) {
-    HttpResponse busy;
-    busy.status = 429;
-    busy.headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"Retry-After", "1"}};
-    busy.body.push_back(
-        std::make_shared<const std::string>("Too many requests, please try again later.\n"));
-    return exchange->finish(std::move(busy));
-  }
   route(exchange);
 }
 

@@ -186,10 +186,7 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
     waiter_.wait(wait_for, [this, exchange, rendering, watch, options = std::move(options),
                             selection = std::move(selection)](Result<void> reached) mutable {
       if (!reached) return exchange->fail(reached.error());
-      if (watch)
-        return hub_.begin(
-            WatchRequest{exchange->kind, std::move(selection), std::move(options), rendering},
-            exchange->stream());
+      if (watch) return begin_watch(exchange, std::move(selection), std::move(options), rendering);
       auto listed = list_objects(store_, *exchange->kind, selection, options);
       if (!listed) return exchange->fail(listed.error());
       exchange->responder->run_on_io(
@@ -201,6 +198,15 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
           });
     });
   });
+}
+
+void ApiServer::begin_watch(const ExchangePtr& exchange, Selection selection, ListOptions options,
+                            const Rendering& rendering) {
+  RequestBudget::Answer answer = budget_->take_watch(exchange->user.name);
+  if (answer.seat == nullptr) return exchange->turn_away(answer.retry_after_seconds);
+  hub_.begin(WatchRequest{exchange->kind, std::move(selection), std::move(options), rendering,
+                          std::move(answer.seat)},
+             exchange->stream());
 }
 
 void ApiServer::write(const ExchangePtr& exchange) {

@@ -245,6 +245,7 @@ void WatchHub::send_error(Watcher& watcher, const Error& failure) {
 void WatchHub::remove(const std::shared_ptr<Watcher>& watcher) {
   if (watcher->gone) return;
   watcher->gone = true;
+  watcher->request.seat.reset();
   if (watcher->timeout != 0) loop_.cancel(watcher->timeout);
   Topic* topic = watcher->topic;
   topic->watchers.erase(watcher->place);

@@ -28,6 +28,7 @@ struct WatchRequest {
   Selection selection;
   ListOptions options;
   Rendering rendering;
+  std::shared_ptr<void> seat;  // among its user's watches; given back at its end
 };
 
 class WatchHub {

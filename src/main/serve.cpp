@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -69,6 +70,21 @@ int fail(const ServeOptions& options, const Error& why) {
   log_error("{}", why.message);
   tell(options, "error " + why.message);
   return 1;
+}
+
+// A watch is a connection, and so is every client that idles: as many as the system lets us have.
+// Half of the descriptors stay for pods, logs and the store.
+ServerLimits connection_limits() {
+  constexpr rlim_t kWanted = 16'384;
+  ServerLimits limits;
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return limits;
+  if (files.rlim_cur < kWanted) {
+    files.rlim_cur = std::min(files.rlim_max, kWanted);
+    if (setrlimit(RLIMIT_NOFILE, &files) != 0) getrlimit(RLIMIT_NOFILE, &files);
+  }
+  limits.max_connections = std::min<size_t>(limits.max_connections, files.rlim_cur / 2);
+  return limits;
 }
 
 // A port of ours from last time keeps kubeconfigs good; taken by another program, a free one serves
@@ -206,10 +222,11 @@ int serve(StateFolder folder, const ServeOptions& given) {
 
   const uint64_t seed = seed_from_kernel();
   ApiServer api(*loop, store, seed);
-  const auto http =
-      make_http_server([&api](HttpRequest request, std::shared_ptr<Responder> responder) {
+  const auto http = make_http_server(
+      [&api](HttpRequest request, std::shared_ptr<Responder> responder) {
         api.handle(std::move(request), std::move(responder));
-      });
+      },
+      connection_limits());
   const TlsFiles tls{credentials->server.certificate_pem, credentials->server.key_pem,
                      credentials->ca.certificate_pem};
   auto port = listen(*http, folder, options, tls);

@@ -16,6 +16,7 @@ constexpr size_t kSendSize = 256 * 1024;     // of one send
 constexpr size_t kTurnSize = 1024 * 1024;    // to one client before others have their turn
 constexpr size_t kMaxUnsent = 1024 * 1024;   // more of it than kSendSize is handshake noise
 constexpr size_t kKeptCapacity = 4096;
+constexpr size_t kSmallBody = 16 * 1024;  // never what fills the memory
 
 using Descriptor = boost::asio::posix::stream_descriptor;
 
@@ -176,6 +177,12 @@ size_t Connection::parse_requests(std::string_view bytes) {
     RequestParser::Step step = parser_->feed(bytes.substr(used));
     used += step.used;
     if (!had_head && parser_->has_head()) arm(Wait::Body);
+    count_receiving(parser_->body_bytes());
+    if (step.outcome == RequestParser::Outcome::NeedMore && receiving_ > kSmallBody &&
+        io_->receiving > io_->limits().max_receiving) {
+      refuse({429, "TooManyRequests", "Too many requests, please try again later."});
+      return bytes.size();
+    }
     switch (step.outcome) {
       case RequestParser::Outcome::NeedMore: return used;
       case RequestParser::Outcome::ExpectsContinue:
@@ -190,7 +197,14 @@ size_t Connection::parse_requests(std::string_view bytes) {
   return used;
 }
 
+// Bodies are read before anybody is asked who they are.
+void Connection::count_receiving(size_t bytes) {
+  io_->receiving += bytes - receiving_;
+  receiving_ = bytes;
+}
+
 void Connection::dispatch() {
+  count_receiving(0);
   std::unique_ptr<RequestParser> parser = std::move(parser_);
   HttpRequest request = parser->take_request();
   request.peer = peer_;
@@ -211,6 +225,8 @@ void Connection::refuse(const ParseFailure& failure) {
       R"({{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":"{}","reason":"{}","code":{}}})"
       "\n",
       failure.message, failure.reason, failure.status))};
+  if (failure.status == 429) response.headers.emplace_back("Retry-After", "1");
+  count_receiving(0);
   parser_.reset();
   keep_alive_ = is_head_ = is_http10_ = false;
   start_response(std::move(response));
@@ -521,6 +537,7 @@ void Connection::close() {
   io_->disarm(deadline_);
   transport_.reset();
   socket_.reset();
+  count_receiving(0);
   parser_.reset();
   outgoing_.clear();
   input_ = std::string();

@@ -53,7 +53,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   IoThread& io() { return *io_; }
 
  private:
-  enum class Phase { Handshaking, Reading, Handling, Sending, Streaming, Upgraded, Lingering, Closed };
+  enum class Phase {
+    Handshaking,
+    Reading,
+    Handling,
+    Sending,
+    Streaming,
+    Upgraded,
+    Lingering,
+    Closed
+  };
 
   void read_available();
   bool finish_handshake();
@@ -64,6 +73,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   size_t parse_requests(std::string_view bytes);
   void dispatch();
   void refuse(const ParseFailure& failure);
+  void count_receiving(size_t bytes);
   void start_response(HttpResponse response);
   std::string head_of(int status, const Headers& headers) const;
   void finish_message();
@@ -91,6 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string unsent_;  // what the kernel would not take yet
   size_t unsent_at_ = 0;
   std::shared_ptr<StreamState> stream_;
+  size_t receiving_ = 0;              // of io_->receiving
   size_t frame_bytes_in_flight_ = 0;  // handed to the transport, not yet to the kernel
   bool waiting_readable_ = false, waiting_writable_ = false;
   bool reading_paused_ = false, peer_eof_ = false;
