@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -190,6 +191,7 @@ void start_agent(Agent& agent, Loop& loop, const NodeOptions& node,
 
 int serve(StateFolder folder, const ServeOptions& given) {
   signal(SIGPIPE, SIG_IGN);
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // a core would hold keys and Secrets; children start afresh at exec
   ServeOptions options = given;
   if (auto made = folder.make(); !made) return fail(options, made.error());
   const auto config = read_config(folder);

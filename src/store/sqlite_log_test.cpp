@@ -1,7 +1,6 @@
 #include "store/sqlite_log.h"
 
 #include <algorithm>
-#include <chrono>
 #include <sched.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -240,7 +239,6 @@ TEST_F(SqliteLogTest, CompactionUnderLoadKeepsUpAndGivesThePagesBack) {
   ASSERT_EQ(open(), "");
   constexpr int kKeys = 20, kCommits = 200;
   std::vector<Revision> newest(kKeys, 0);
-  std::vector<double> waits;
   Revision revision = 1;
   size_t longest = 0;
   for (int round = 0; round < kCommits; ++round) {
@@ -250,15 +248,10 @@ TEST_F(SqliteLogTest, CompactionUnderLoadKeepsUpAndGivesThePagesBack) {
       records.push_back(
           record(revision, fmt::format("n-{}", key), std::exchange(newest[key], revision), 4000));
     }
-    const auto began = std::chrono::steady_clock::now();
     ASSERT_EQ(commit(std::move(records)), "");
-    waits.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
     if (round % 20 == 19) log_->compact(revision);
     longest = std::max(longest, fs::file_size(path_));
   }
-  std::ranges::sort(waits);
-  EXPECT_LT(waits[waits.size() * 99 / 100], 0.25);  // a few milliseconds on an idle machine
   // 4,000 objects of 4 kB are 16 MB and more; what is alive is 80 kB.
   EXPECT_LT(longest, 12u << 20);
   // A step is made whenever no batch waits: far fewer than these are left.
