@@ -28,6 +28,8 @@ class ApiServer::Exchange {
   std::shared_ptr<Responder> responder;
   Query query;
   User user;
+  std::optional<Time> credential_ends;     // of the token or certificate
+  std::shared_ptr<const HeldToken> token;  // null: another credential
   ResourcePath path;
   KindPtr kind;
   KindPtr stored;

@@ -49,7 +49,8 @@ void ApiServer::publish_kinds(std::vector<KindPtr> custom) {
 void ApiServer::set_custom_kinds(std::vector<KindPtr> kinds) {
   publish_kinds(std::move(kinds));
   const KindTablePtr table = this->kinds();
-  hub_.end_watches([&](const Kind& kind) {
+  hub_.end_watches([&](const WatchRequest& watch) {
+    const Kind& kind = *watch.kind;
     return kind.custom && table->find(kind.group, kind.version, kind.plural) == nullptr;
   });
 }

@@ -88,6 +88,7 @@ class ApiServer {
   void read_many(const ExchangePtr& exchange, bool watch);
   void begin_watch(const ExchangePtr& exchange, Selection selection, ListOptions options,
                    const Rendering& rendering);
+  WatchRights watch_rights(const ExchangePtr& exchange);
   void write(const ExchangePtr& exchange);
   void delete_many(const ExchangePtr& exchange);
   void create_token(const ExchangePtr& exchange);

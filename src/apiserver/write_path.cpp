@@ -261,7 +261,6 @@ Change stored(const WriteContext& context, Json tree, const Json* live_tree, Rev
   if (context.options.dry_run) {
     if (live_tree == nullptr) metadata_of(tree).erase("resourceVersion");
     out.dry_run_tree = on_heap(tree);
-    return out;
   }
   if (context.kind->to_stored) context.kind->to_stored(tree);
   out.object = encode_object(*context.stored, tree);

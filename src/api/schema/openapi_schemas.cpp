@@ -98,7 +98,7 @@ void OpenApiSchemas::write_kind(std::string& out, const OpenApiKind& kind) {
 
 // What every custom object has, whatever its author wrote.
 constexpr std::string_view kCustomMembers =
-    R"("apiVersion":{"type":"string","description":"The group and version this object is written in."},)"
+    R"("apiVersion":{"type":"string","description":"APIVersion defines the group and version this object is written in."},)"
     R"("kind":{"type":"string","description":"What sort of object this is."},)"
     R"("metadata":)";
 
