@@ -79,6 +79,7 @@ const std::vector<KindPtr>& builtin_kinds() {
              self_subject_rules_review_kind,
              subject_access_review_kind,
              horizontal_pod_autoscaler_kind,
+             horizontal_pod_autoscaler_v1_kind,
              cron_job_kind,
              job_kind,
              ingress_class_kind,

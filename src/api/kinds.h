@@ -49,6 +49,7 @@ Kind validating_webhook_configuration_kind();
 Kind validating_admission_policy_kind();
 Kind validating_admission_policy_binding_kind();
 Kind horizontal_pod_autoscaler_kind();
+Kind horizontal_pod_autoscaler_v1_kind();  // a view of the same storage
 // asked, not stored
 Kind token_review_kind();
 Kind self_subject_review_kind();
