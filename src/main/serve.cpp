@@ -45,6 +45,7 @@
 #include "node/node_streams.h"
 #include "node/real_pod_runtime.h"
 #include "node/sandbox_facts.h"
+#include "node/server_pod.h"
 #include "node/shim_program.h"
 #include "node/simulated/played_pods.h"
 #include "node/volume_updates.h"
@@ -127,7 +128,13 @@ struct Controllers {
         endpoints(loop, client),
         quotas(loop, client),
         storage(loop, client, make_volume_folders(loop, state + "/volumes")),
-        training(loop, client) {}
+        training(loop, client, training_settings()) {}
+  static TrainingSettings training_settings() {
+    TrainingSettings out;
+    std::error_code code;  // without a path launchers bring their own kubectl
+    out.exec_program = std::filesystem::read_symlink("/proc/self/exe", code).string();
+    return out;
+  }
   NamespaceContents contents;
   RoleAggregation role_aggregation;
   TokenSecrets token_secrets;
@@ -195,6 +202,9 @@ int serve(StateFolder folder, const ServeOptions& given) {
                   folder.running_pid(), folder.path(), folder.path())));
   }
   const auto loop = make_asio_loop();
+  ServerPodFacts own;
+  own.process = read_own_process(loop->now());
+  own.process.follows_crash = folder.read(kPidFile).has_value();
   if (!options.restore.empty()) {
     auto restored = restore_into(folder, options.restore, loop->now());
     if (!restored) return fail(options, restored.error());
@@ -272,6 +282,10 @@ int serve(StateFolder folder, const ServeOptions& given) {
   std::unique_ptr<Agent> agent;
   std::unique_ptr<VolumeUpdates> volume_updates;
   std::unique_ptr<Scheduler> scheduler;
+  std::unique_ptr<ServerPod> server_pod;
+  pod_streams.set_own_log([&server_pod, file = own_log_file()](const std::string& uid) {
+    return server_pod && server_pod->uid() == uid ? file : std::string();
+  });
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
   api.add_metrics([&] { return controllers ? controllers->job_metrics.text() : std::string(); });
@@ -288,6 +302,9 @@ int serve(StateFolder folder, const ServeOptions& given) {
       });
     }
     volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
+    own.node = node_names(agent->options()).front();
+    own.address = node.address;
+    server_pod = std::make_unique<ServerPod>(client, *loop, own);
     log_archive.start();
     api.set_ready(true);
     http->start();
@@ -323,6 +340,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
 
   api.shut_down();
   http->stop();
+  server_pod.reset();
   volume_updates.reset();
   network.names.reset();
   agent.reset();  // pods run on
