@@ -177,6 +177,7 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
   auto selection = parse_selection(*exchange->kind, exchange->path.ns, *options);
   if (!selection) return exchange->fail(selection.error());
   auto needed = needed_revision(*options);
+  if (!needed && !watch) needed.error().message.insert(0, "invalid resource version: ");
   if (!needed) return exchange->fail(needed.error());
   Rendering rendering = exchange->rendering(*representation);
   rendering.include = *include;
@@ -350,6 +351,9 @@ void ApiServer::answer_scale(const ExchangePtr& exchange, const Json& object, Re
                              int status) {
   auto scale = scale_of(*exchange->kind, object);
   if (!scale) return exchange->fail(scale.error());
+  if (rendering.representation.form == Representation::Form::Table) {
+    *scale = scale_table(*scale, rendering.representation.transform_version, rendering.now);
+  }
   rendering.representation.form = Representation::Form::Object;
   exchange->finish(tree_response(*scale, rendering, status));
 }

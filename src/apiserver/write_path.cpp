@@ -320,11 +320,6 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
   Random random(context.seed);
   const std::string_view name = text_at(next, {"metadata", "name"});
   if (name != context.name && !(name.empty() && is_patch)) {
-    if (is_patch) {
-      return invalid_object(
-          kind.group, kind.kind, context.name,
-          {invalid(FieldPath("metadata.name"), Json(name), "field is immutable")});
-    }
     return error(Reason::BadRequest,
                  fmt::format("the name of the object ({}) does not match the name on the URL ({})",
                              name, context.name));
@@ -450,8 +445,8 @@ Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
   TRY(check_namespace(context, metadata_of(config)));
   auto findings = conform(config, *kind.schema, kind.kind);
   const std::string subject =
-      fmt::format("failed to create typed patch object ({}/{}; {}, Kind={})", context.ns,
-                  context.name, kind.api_version(), kind.kind);
+      fmt::format("failed to create typed patch object ({}/{}; {}/{}, Kind={})", context.ns,
+                  context.name, kind.group, kind.version, kind.kind);
   if (!findings) return error(Reason::BadRequest, subject + ": " + findings.error().message);
   if (!findings->unknown_fields.empty()) {
     return error(Reason::BadRequest, fmt::format("{}: .{}: field not declared in schema", subject,
