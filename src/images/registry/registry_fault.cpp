@@ -86,9 +86,9 @@ void set_mend(Error& failure, std::string mend) {
 
 std::string mend_for(RegistryFault fault, const MendFacts& facts) {
   const std::string login = fmt::format(
-      "log in on this machine (`skopeo login {0}`, `podman login {0}` or `docker login {0}`), or "
-      "name a Secret in the pod's imagePullSecrets (`kubectl create secret docker-registry NAME "
-      "--docker-server={0} --docker-username=USER --docker-password=PASSWORD`)",
+      "log in (`podman login {0}`, or with docker or skopeo), or name a Secret in the pod's "
+      "imagePullSecrets (`kubectl create secret docker-registry NAME --docker-server={0} "
+      "--docker-username=USER --docker-password=PASSWORD`)",
       facts.registry);
   switch (fault) {
     case RegistryFault::Unauthorized:
@@ -98,9 +98,9 @@ std::string mend_for(RegistryFault fault, const MendFacts& facts) {
     case RegistryFault::Denied: return fmt::format("use a login that may read it: {}", login);
     case RegistryFault::NotFound:
       return fmt::format(
-          "check the name and the tag; a private repository may hide itself until you {}; or map "
-          "the image to something on this machine (images.map in config.yaml)",
-          login);
+          "check the name and the tag; where {} hides what is private, `podman login {}` first; or "
+          "map the image to something on this machine (images.map in config.yaml)",
+          facts.registry, facts.registry);
     case RegistryFault::TooMany:
       return fmt::format("wait, {}, or name a mirror (images.registries.{}.mirrors in config.yaml)",
                          login, facts.registry);
