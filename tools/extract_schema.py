@@ -143,6 +143,8 @@ def field_text(owner, field_markers, go_type, tag, proto, proto_package, prefixe
     word = ("[]" if repeated else "") + type_word(proto_type, proto_package, prefixes)
     shown = not inlined and "omitempty" not in json_parts
     optional = not shown or "optional" in field_markers or "k8s:optional" in field_markers
+    if "required" in field_markers or "k8s:required" in field_markers:
+        optional = False
     flags = ("?" if go_type.startswith("*") else "") + ("^" if inlined else "")
     flags += ("" if optional or inlined else "!") + ("+" if shown else "")
     number = int(tag_value(tag, "protobuf").split(",")[1])

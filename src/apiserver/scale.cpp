@@ -100,6 +100,33 @@ Result<Json> scale_of(const Kind& kind, const Json& object) {
                          {"status", std::move(status)}});
 }
 
+Json scale_table(const Json& scale, std::string_view version, Time now) {
+  const std::string api_version = fmt::format("meta.k8s.io/{}", version);
+  JsonArray columns;
+  for (const char* name : {"Name", "Desired", "Available", "Age"}) {
+    const std::string_view label(name);
+    columns.push_back(JsonObject{{"name", label},
+                                 {"type", label == "Name" || label == "Age" ? "string" : "integer"},
+                                 {"format", ""},
+                                 {"description", ""},
+                                 {"priority", 0}});
+  }
+  const std::optional<Time> made = parse_rfc3339(text_at(scale, {"metadata", "creationTimestamp"}));
+  JsonArray cells{text_at(scale, {"metadata", "name"}), int_at(scale, {"spec", "replicas"}),
+                  int_at(scale, {"status", "replicas"}),
+                  made ? human_duration(now - *made) : "<unknown>"};
+  JsonObject metadata{{"resourceVersion", text_at(scale, {"metadata", "resourceVersion"})}};
+  JsonObject shown{{"kind", "PartialObjectMetadata"},
+                   {"apiVersion", api_version},
+                   {"metadata", scale.at("metadata")}};
+  return Json(JsonObject{
+      {"kind", "Table"},
+      {"apiVersion", api_version},
+      {"metadata", std::move(metadata)},
+      {"columnDefinitions", std::move(columns)},
+      {"rows", JsonArray{JsonObject{{"cells", std::move(cells)}, {"object", std::move(shown)}}}}});
+}
+
 Result<Change> plan_scale_update(const WriteContext& context, const ObjectPtr& live,
                                  const RequestBody& body) {
   DecodedBody decoded = TRY(decode_body(body, "Scale", false));

@@ -102,6 +102,10 @@ bool ApiServer::answer_public(const ExchangePtr& exchange) {
     rendering.pretty = true;
     exchange->finish(tree_response(JsonObject{{"major", "1"},
                                               {"minor", "34"},
+                                              {"emulationMajor", "1"},
+                                              {"emulationMinor", "34"},
+                                              {"minCompatibilityMajor", "1"},
+                                              {"minCompatibilityMinor", "33"},
                                               {"gitVersion", options_.version},
                                               {"gitCommit", options_.git_commit},
                                               {"gitTreeState", "clean"},

@@ -25,6 +25,7 @@ const Resource kEndpoints{"v1", "Endpoints"};
 const Resource kEndpointSlice{"discovery.k8s.io/v1", "EndpointSlice"};
 const Resource kCustomDefinition{"apiextensions.k8s.io/v1", "CustomResourceDefinition"};
 const Resource kStorageClass{"storage.k8s.io/v1", "StorageClass"};
+const Resource kPriorityClass{"scheduling.k8s.io/v1", "PriorityClass"};
 constexpr const char* kDefaultStorageClass = "trainyard-local";
 
 Json named(const Resource& resource, const std::string& ns, const std::string& name) {
@@ -147,6 +148,23 @@ ClientWrite default_storage_class() {
   return create(kStorageClass, "", std::move(object));
 }
 
+// What manifests of cluster services ask for.
+ClientWrite system_priority_class(const char* name, int64_t value, const char* description) {
+  Json object = named(kPriorityClass, "", name);
+  object.get_object()["value"] = value;
+  object.get_object()["description"] = description;
+  return create(kPriorityClass, "", std::move(object));
+}
+
+void add_system_priority_classes(const Client& client, std::vector<ClientWrite>& writes) {
+  if (client.get(kPriorityClass, "", "system-node-critical") == nullptr)
+    writes.push_back(system_priority_class("system-node-critical", 2'000'001'000,
+                                           "For pods that their node cannot do without."));
+  if (client.get(kPriorityClass, "", "system-cluster-critical") == nullptr)
+    writes.push_back(system_priority_class("system-cluster-critical", 2'000'000'000,
+                                           "For pods that the cluster cannot do without."));
+}
+
 // Default roles and bindings: made, or given what an older version did not have.
 void add_default_access(const Client& client, std::vector<ClientWrite>& writes) {
   for (Json& wanted : default_access_objects()) {
@@ -216,6 +234,7 @@ void create_initial_objects(Client& client, const ClusterIdentity& identity,
   // One that an administrator took away stays away once another is there.
   if (client.list(kStorageClass).empty()) contents.push_back(default_storage_class());
   add_default_access(client, namespaces);
+  add_system_priority_classes(client, contents);
   run_next_batch(std::make_shared<Batches>(
       Batches{client, {std::move(namespaces), std::move(contents)}, std::move(done), 0, 0, {}}));
 }
