@@ -11,6 +11,7 @@ import time
 from pods.yard import Stamps
 
 PROGRAM = "/out/stamp"
+LOCKS = "/dev/shm/libpod_lock"
 
 
 def children_cpu():
@@ -66,6 +67,8 @@ class Podman:
         self.bundle = bundle
         self.state = tempfile.mkdtemp(prefix="yb-")  # it wants a path of 50 characters at most
         atexit.register(shutil.rmtree, self.state, ignore_errors=True)
+        if not os.path.exists(LOCKS):  # which it makes for all of its users, and leaves
+            atexit.register(lambda: os.path.exists(LOCKS) and os.unlink(LOCKS))
 
     def start(self, number):
         began = time.time_ns()

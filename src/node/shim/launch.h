@@ -25,6 +25,7 @@ struct Memory {
 };
 struct Pod {
   std::string uid, hostname, log_folder;
+  std::string transient_folder;  // what runs are told, /dev/shm
   bool host_ipc = false, host_pid = false, share_pid = false;
   std::vector<Memory> memory;
 };
