@@ -35,10 +35,14 @@ struct Program {
 
 int print_error(const std::string& message);
 
+// Instead of all of them, where the program is called kubectl (in pods).
+int run_as_kubectl(int count, char** arguments);
+
 void add_serve(Program& program);
 void add_up(Program& program);
 void add_down(Program& program);
 void add_restart(Program& program);
+void add_backup(Program& program);
 void add_status(Program& program);
 void add_kubeconfig(Program& program);
 void add_version(Program& program);
@@ -54,6 +58,7 @@ void add_logs(Program& program);
 void add_why(Program& program);
 void add_wait(Program& program);
 void add_top(Program& program);
+void add_image(Program& program);
 void add_completion(Program& program);
 void add_keeper(Program& program);  // hidden
 
@@ -63,7 +68,7 @@ struct NodeFlags {
   std::vector<std::string> capacity;  // cpu=6, memory=16Gi
   std::vector<std::string> labels;    // key=value
   int fake_gpus = 0;
-  int pod_pids_limit = 0;  // 0: the default of NodeOptions
+  int pod_pids_limit = 0;             // 0: the default of NodeOptions
   std::vector<std::string> simulate;  // nodes=100, cpu=8, memory=64Gi, gpu=8
 };
 
@@ -71,6 +76,7 @@ struct StartOptions {
   std::string address;  // empty: the config file's, else 127.0.0.1
   int port = -1;        // below 0: the config file's, else the one kept, else a free one
   NodeFlags node;
+  std::string restore = {};  // a backup to start from
 };
 struct StartedServer {
   std::string url;

@@ -38,7 +38,7 @@ int run_exec(const Program& program, ExecOptions options) {
     options.terminal = false;
   }
   RemoteProcess process;
-  process.unix_path = folder->socket();
+  process.server.unix_path = folder->socket();
   process.target = exec_target(options);
   process.terminal = options.terminal;
   if (options.input) process.input = STDIN_FILENO;

@@ -46,6 +46,7 @@ int main_program(int count, char** arguments) {
   add_up(program);
   add_down(program);
   add_restart(program);
+  add_backup(program);
   add_status(program);
   add_kubeconfig(program);
   add_user(program);
@@ -61,6 +62,7 @@ int main_program(int count, char** arguments) {
   add_exec(program);
   add_wait(program);
   add_top(program);
+  add_image(program);
   add_completion(program);
   add_version(program);
   add_keeper(program);
@@ -77,5 +79,8 @@ int main_program(int count, char** arguments) {
 }  // namespace yard
 
 int main(int count, char** arguments) {
+  const std::string_view called = count > 0 ? arguments[0] : "";
+  if (called.substr(called.rfind('/') + 1) == "kubectl")
+    return yard::run_as_kubectl(count, arguments);
   return yard::main_program(count, arguments);
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@
 #include "controllers/batch/job_metrics.h"
 #include "controllers/batch/pod_gc.h"
 #include "controllers/batch/ttl.h"
+#include "controllers/lifecycle/after_restore.h"
 #include "controllers/lifecycle/bootstrap.h"
 #include "controllers/lifecycle/definitions.h"
 #include "controllers/lifecycle/event_expiry.h"
@@ -34,6 +36,7 @@
 #include "main/config.h"
 #include "main/credentials.h"
 #include "main/pod_network.h"
+#include "main/restore.h"
 #include "net/loop.h"
 #include "net/server.h"
 #include "node/agent.h"
@@ -42,6 +45,7 @@
 #include "node/node_streams.h"
 #include "node/real_pod_runtime.h"
 #include "node/sandbox_facts.h"
+#include "node/server_pod.h"
 #include "node/shim_program.h"
 #include "node/simulated/played_pods.h"
 #include "node/volume_updates.h"
@@ -124,7 +128,13 @@ struct Controllers {
         endpoints(loop, client),
         quotas(loop, client),
         storage(loop, client, make_volume_folders(loop, state + "/volumes")),
-        training(loop, client) {}
+        training(loop, client, training_settings()) {}
+  static TrainingSettings training_settings() {
+    TrainingSettings out;
+    std::error_code code;  // without a path launchers bring their own kubectl
+    out.exec_program = std::filesystem::read_symlink("/proc/self/exe", code).string();
+    return out;
+  }
   NamespaceContents contents;
   RoleAggregation role_aggregation;
   TokenSecrets token_secrets;
@@ -172,6 +182,7 @@ void start_agent(Agent& agent, Loop& loop, const NodeOptions& node,
 
 int serve(StateFolder folder, const ServeOptions& given) {
   signal(SIGPIPE, SIG_IGN);
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // a core would hold keys and Secrets; children start afresh at exec
   ServeOptions options = given;
   if (auto made = folder.make(); !made) return fail(options, made.error());
   const auto config = read_config(folder);
@@ -191,6 +202,13 @@ int serve(StateFolder folder, const ServeOptions& given) {
                   folder.running_pid(), folder.path(), folder.path())));
   }
   const auto loop = make_asio_loop();
+  ServerPodFacts own;
+  own.process = read_own_process(loop->now());
+  own.process.follows_crash = folder.read(kPidFile).has_value();
+  if (!options.restore.empty()) {
+    auto restored = restore_into(folder, options.restore, loop->now());
+    if (!restored) return fail(options, restored.error());
+  }
   auto credentials = prepare_credentials(folder, options.address, loop->now());
   if (!credentials) return fail(options, credentials.error());
   auto log = open_sqlite_log(folder.store(), *loop);
@@ -264,10 +282,37 @@ int serve(StateFolder folder, const ServeOptions& given) {
   std::unique_ptr<Agent> agent;
   std::unique_ptr<VolumeUpdates> volume_updates;
   std::unique_ptr<Scheduler> scheduler;
+  std::unique_ptr<ServerPod> server_pod;
+  pod_streams.set_own_log([&server_pod, file = own_log_file()](const std::string& uid) {
+    return server_pod && server_pod->uid() == uid ? file : std::string();
+  });
   int exit_code = 0;
   api.add_metrics([&] { return loop_metrics(loop->statistics(), http->statistics()); });
   api.add_metrics([&] { return controllers ? controllers->job_metrics.text() : std::string(); });
   api.add_metrics([&] { return controllers ? controllers->training.metrics() : std::string(); });
+  const auto begin = [&] {
+    controllers = std::make_unique<Controllers>(*loop, client, identity, state, token_source);
+    scheduler = std::make_unique<Scheduler>(client, *loop);
+    PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
+    agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node, machine,
+                                    simulated ? nullptr : &token_source);
+    if (!simulated) {
+      start_names(network, client, *loop, [&agent](std::string problem) {
+        if (agent) agent->set_network_problem(std::move(problem));
+      });
+    }
+    volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
+    own.node = node_names(agent->options()).front();
+    own.address = node.address;
+    server_pod = std::make_unique<ServerPod>(client, *loop, own);
+    log_archive.start();
+    api.set_ready(true);
+    http->start();
+    start_agent(*agent, *loop, node, [&] {
+      log_info("the control plane answers at https://{} (state folder {})", address, folder.path());
+      tell(options, "ready https://" + address);
+    });
+  };
   loop->post([&] {
     create_initial_objects(client, identity, [&](Result<void> made) {
       if (!made) {
@@ -275,24 +320,13 @@ int serve(StateFolder folder, const ServeOptions& given) {
         loop->stop();
         return;
       }
-      controllers = std::make_unique<Controllers>(*loop, client, identity, state, token_source);
-      scheduler = std::make_unique<Scheduler>(client, *loop);
-      PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
-      agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node, machine,
-                                      simulated ? nullptr : &token_source);
-      if (!simulated) {
-        start_names(network, client, *loop, [&agent](std::string problem) {
-          if (agent) agent->set_network_problem(std::move(problem));
-        });
-      }
-      volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
-      log_archive.start();
-      api.set_ready(true);
-      http->start();
-      start_agent(*agent, *loop, node, [&] {
-        log_info("the control plane answers at https://{} (state folder {})", address,
-                 folder.path());
-        tell(options, "ready https://" + address);
+      if (!folder.read(kRestoredMark)) return begin();
+      const auto is_ours = [&](std::string_view name) {
+        return simulated ? is_node_of(node, name) : name == lower(machine.hostname);
+      };
+      settle_restored(client, loop->now(), is_ours, [&] {
+        folder.remove(kRestoredMark);
+        begin();
       });
     });
   });
@@ -306,6 +340,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
 
   api.shut_down();
   http->stop();
+  server_pod.reset();
   volume_updates.reset();
   network.names.reset();
   agent.reset();  // pods run on

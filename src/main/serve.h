@@ -12,6 +12,7 @@ struct ServeOptions {
   int port = -1;      // below 0: the config file's; 0: the one kept from last time, else a free one
   int ready_fd = -1;  // told when the server answers, or why it cannot
   NodeOptions node;   // this machine as a node
+  std::string restore = {};  // a backup to start from, into an empty folder
 };
 
 // Ends the pods first, as a node that shuts down; SIGTERM leaves them running.

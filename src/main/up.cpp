@@ -62,6 +62,8 @@ constexpr int kPodGraceMs = 10'000;
     arguments.insert(arguments.end(), {"--pod-pids-limit", processes.c_str()});
   for (const std::string& entry : options.node.simulate)
     arguments.insert(arguments.end(), {"--simulate", entry.c_str()});
+  if (!options.restore.empty())
+    arguments.insert(arguments.end(), {"--restore", options.restore.c_str()});
   arguments.push_back(nullptr);
   execv("/proc/self/exe", const_cast<char**>(arguments.data()));
   _exit(127);
@@ -104,6 +106,11 @@ void add_listen_flags(CLI::App* command, const std::shared_ptr<StartOptions>& op
       ->check(CLI::Range(0, 65535));
   command->add_option("--address", options->address,
                       "the address to listen on (default: 127.0.0.1)");
+}
+
+void add_restore_flag(CLI::App* command, std::string& backup) {
+  command->add_option("--restore", backup,
+                      "start from this file of `trainyard backup`, in an empty state folder");
 }
 
 void add_node_flags(CLI::App* command, NodeFlags& flags) {
@@ -213,6 +220,11 @@ int start_server(const StateFolder& folder, const StartOptions& options) {
   if (const int pid = folder.running_pid(); pid != 0) {
     const std::string running = fmt::format(
         "the control plane is already up (pid {}, state folder {})", pid, folder.path());
+    if (!options.restore.empty()) {
+      return print_error(running +
+                         "; a backup is restored into an empty state folder: name one with --state "
+                         "DIR");
+    }
     if (options.port <= 0) {
       std::printf("%s\n", running.c_str());
       return kOk;
@@ -259,6 +271,7 @@ void add_up(Program& program) {
   command->group(kServerCommands);
   add_listen_flags(command, options);
   add_node_flags(command, options->node);
+  add_restore_flag(command, options->restore);
   command->callback([&program, options] {
     program.run = [&program, options] {
       auto folder = program.folder();
@@ -327,6 +340,7 @@ void add_serve(Program& program) {
       ->group("");
   auto flags = std::make_shared<NodeFlags>();
   add_node_flags(command, *flags);
+  add_restore_flag(command, options->restore);
   command->callback([&program, options, flags] {
     program.run = [&program, options, flags] {
       auto node = node_options(*flags);

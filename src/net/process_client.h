@@ -1,15 +1,16 @@
 #pragma once
 // The other end of net/process_session.h, for our own command line: a process of a pod at this
-// program's terminal, over the server's Unix socket. Blocking.
+// program's terminal, over the server's Unix socket or TLS. Blocking.
 
 #include <string>
 
 #include "base/result.h"
+#include "net/client.h"
 
 namespace yard {
 
 struct RemoteProcess {
-  std::string unix_path;
+  ClientTarget server;
   std::string target;  // the path and query of exec or attach
   int input = -1;      // -1: none is sent
   int output = 1, errors = 2;

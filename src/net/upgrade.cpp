@@ -48,7 +48,9 @@ Error no_common(const std::vector<std::string>& asked, std::span<const std::stri
 Result<Upgrade> websocket_upgrade(const HttpRequest& request, const UpgradeOffer& offer) {
   Upgrade out;
   const std::string_view key = request.header("Sec-WebSocket-Key");
-  if (request.method != "GET" || key.empty() || request.header("Sec-WebSocket-Version") != "13")
+  // POST is ours alone: it asks for the right to create an exec, where GET asks to read one.
+  if ((request.method != "GET" && request.method != "POST") || key.empty() ||
+      request.header("Sec-WebSocket-Version") != "13")
     return error(Reason::BadRequest, "unable to upgrade: not a WebSocket handshake");
   const auto asked = words_of(request, "Sec-WebSocket-Protocol");
   const std::string* chosen = first_spoken(asked, offer.websocket);

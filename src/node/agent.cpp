@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "api/core/mirror_pod.h"
 #include "api/tree.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -173,6 +174,7 @@ void Agent::on_pod(const ObjectEvent& event) {
   const Object& object = *event.object;
   // The first of a pod's selectable fields is spec.nodeName: pods of others are not parsed.
   if (object.fields().empty() || !is_node_of(options_, object.fields()[0])) return;
+  if (is_mirror_pod(object)) return;  // what it shows runs without us
   Pod& pod = pod_of(object.uid(), object.ns(), object.name());
   if (event.type == ObjectEvent::Type::Deleted) pod.gone = true;
   sync_later(pod.uid);

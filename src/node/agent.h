@@ -30,6 +30,7 @@ class Agent {
 
   // Before start().
   void set_gpus(std::vector<Gpu> gpus) { machine_.gpus = std::move(gpus); }
+  const NodeOptions& options() const { return options_; }
   // Registers the node, takes up the pods of an earlier server, then follows the API. `registered`
   // is called once the first node takes pods, or could not be made.
   void start(std::function<void()> registered = {});

@@ -73,7 +73,8 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
   if (!launch.host_ipc)
     memory.push_back(JsonObject{{"folder", folders.transient + "/shm"},
                                 {"bytes", launch.shared_memory_bytes},
-                                {"group", -1}});
+                                {"group", -1},
+                                {"shared", !launch.shares_memory_with.empty()}});
   JsonArray volumes, transient;
   for (const LaunchVolume& volume : launch.volumes) {
     if (volume.type == LaunchVolume::Type::Memory)
@@ -100,6 +101,7 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
                             {"transientFolder", folders.transient},
                             {"transientVolumes", std::move(transient)},
                             {"hostIPC", launch.host_ipc},
+                            {"sharedWith", launch.shares_memory_with},
                             {"hostPID", launch.host_pid},
                             {"sharePID", launch.share_pid},
                             {"memory", std::move(memory)},

@@ -31,15 +31,25 @@ std::optional<Line> parse_line(std::string_view line) {
               line.substr(tag + 3), line[tag + 1] == 'F'};
 }
 
+// The server's own: `<time> <level> <text>`.
+std::optional<Line> parse_own_line(std::string_view line) {
+  return Line{line.substr(0, line.find(' ')), "stderr", line, true};
+}
+
+using ParseLine = std::optional<Line> (*)(std::string_view);
+ParseLine parser_of(const LogReadOptions& options) {
+  return options.own ? parse_own_line : parse_line;
+}
+
 // Where the last `lines` lines of a file's text begin; `lines` is what is still missing after it.
-size_t tail_offset(std::string_view text, int64_t& lines) {
+size_t tail_offset(std::string_view text, int64_t& lines, ParseLine parse) {
   size_t at = text.size();
   // From the end: a record that ends a line begins a new one to count; pieces belong to the line
   // they end in.
   bool first = true;
   while (at > 0) {
     const size_t begin = at < 2 ? 0 : text.rfind('\n', at - 2) + 1;
-    const auto line = parse_line(text.substr(begin, at - 1 - begin));
+    const auto line = parse(text.substr(begin, at - 1 - begin));
     if (line && (line->whole || first)) {
       if (lines == 0) return at;
       --lines;
@@ -54,7 +64,8 @@ size_t tail_offset(std::string_view text, int64_t& lines) {
 
 LogReader::LogReader(std::string path, LogReadOptions options)
     : path_(std::move(path)), options_(std::move(options)) {
-  if (options_.since) since_ = rfc3339_nano(*options_.since);
+  if (options_.since)
+    since_ = options_.own ? rfc3339_micro(*options_.since) : rfc3339_nano(*options_.since);
 }
 
 LogReader::~LogReader() {
@@ -97,7 +108,7 @@ void LogReader::find_tail(int oldest) {
   for (int number = 0; number <= oldest; ++number) {
     std::string text = read_text(file(number), kMostFileBytes).value_or("");
     text.resize(text.rfind('\n') + 1);  // what is just being written is read later
-    const size_t offset = tail_offset(text, lines);
+    const size_t offset = tail_offset(text, lines, parser_of(options_));
     if (offset > 0 || number == oldest) {
       open_file(number, static_cast<int64_t>(offset));
       return;
@@ -122,7 +133,7 @@ bool LogReader::go_to_newer_file(std::string& note) {
 }
 
 void LogReader::show(std::string_view text, std::string& out) {
-  const auto line = parse_line(text);
+  const auto line = parser_of(options_)(text);
   if (!line || (!since_.empty() && line->time < since_)) return;
   if (!options_.stream.empty() && line->stream != options_.stream) return;
   if (options_.timestamps && at_line_start_) out.append(line->time).append(" ");

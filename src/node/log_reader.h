@@ -17,6 +17,7 @@ struct LogReadOptions {
   std::optional<Time> since = {};
   bool timestamps = false;
   std::string stream = {};  // only this one's; "": all
+  bool own = false;         // the server's own log: lines begin with their time and are shown whole
 };
 
 class LogReader {

@@ -163,16 +163,17 @@ Json node_object(const NodeOptions& options, const std::string& name, const Mach
   status["addresses"] = JsonArray{JsonObject{{"type", "InternalIP"}, {"address", options.address}},
                                   JsonObject{{"type", "Hostname"}, {"address", name}}};
   status["daemonEndpoints"] = JsonObject{{"kubeletEndpoint", JsonObject{{"Port", 0}}}};
-  status["nodeInfo"] = JsonObject{{"machineID", machine.machine_id},
-                                  {"systemUUID", machine.machine_id},
-                                  {"bootID", machine.boot_id},
-                                  {"kernelVersion", machine.kernel},
-                                  {"osImage", machine.os_image},
-                                  {"containerRuntimeVersion", "trainyard://0.1.0"},
-                                  {"kubeletVersion", "v1.34.0+trainyard"},
-                                  {"kubeProxyVersion", ""},
-                                  {"operatingSystem", "linux"},
-                                  {"architecture", machine.architecture}};
+  status["nodeInfo"] =
+      JsonObject{{"machineID", machine.machine_id},
+                 {"systemUUID", machine.machine_id},
+                 {"bootID", machine.boot_id},
+                 {"kernelVersion", machine.kernel},
+                 {"osImage", machine.os_image},
+                 {"containerRuntimeVersion", fmt::format("trainyard://{}", kTrainyardVersion)},
+                 {"kubeletVersion", "v1.34.0+trainyard"},
+                 {"kubeProxyVersion", ""},
+                 {"operatingSystem", "linux"},
+                 {"architecture", machine.architecture}};
   return out;
 }
 

@@ -26,6 +26,7 @@ struct NodeOptions {
   std::string state_folder;  // where offers of `trainyard run` lie
 };
 
+inline constexpr std::string_view kTrainyardVersion = "0.1.0";
 inline constexpr std::string_view kSimulatedLabel = "trainyard.dev/simulated";
 
 // What the machine says about itself.

@@ -20,6 +20,9 @@ class NodeStreams : public PodStreams {
   NodeStreams(Client& client, Loop& loop, RealPodRuntime& runtime);
   ~NodeStreams() override;
   void set_archive(const LogArchive* archive) { logs_.set_archive(archive); }
+  void set_own_log(std::function<std::string(const std::string& uid)> own_log) {
+    logs_.set_own_log(std::move(own_log));
+  }
 
   void read_log(PodLogRequest request,
                 std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,

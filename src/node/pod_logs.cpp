@@ -53,6 +53,7 @@ struct PodLogs::Stream {
   bool look_again = false;  // something came while it was read
   bool was_ended = false;   // before the read that is under way: its end is the end
   bool finished = false;
+  bool is_own = false;  // of the server itself
 };
 
 PodLogs::PodLogs(Client& client, Loop& loop, RealPodRuntime& runtime)
@@ -123,9 +124,43 @@ Result<void> PodLogs::find_in_archive(PodLogRequest& request) const {
   return {};
 }
 
+// Answers whether it was that pod's.
+bool PodLogs::read_own_log(PodLogRequest& request,
+                           std::function<Result<std::shared_ptr<PodLogSink>>()>& open_sink,
+                           std::function<void(Error)>& failed) {
+  const std::string path = own_log_ && !request.uid.empty() ? own_log_(request.uid) : "";
+  if (path.empty()) return false;
+  LogReadOptions options{request.tail_lines, request.limit_bytes, request.since,
+                         request.timestamps};
+  options.own = true;
+  auto reader = LogReader::open(path, std::move(options));
+  if (!reader || request.previous) {
+    failed(error(Reason::BadRequest,
+                 fmt::format("{}container {} in pod {} not found",
+                             request.previous ? "previous terminated " : "the log of ",
+                             yard::quoted(request.container), yard::quoted(request.pod))));
+    return true;
+  }
+  auto sink = open_sink();
+  if (!sink) {
+    failed(sink.error());
+    return true;
+  }
+  auto stream = std::make_shared<Stream>();
+  stream->request = std::move(request);
+  stream->folder = path.substr(0, path.find_last_of('/'));
+  stream->reader = std::move(*reader);
+  stream->sink = std::move(*sink);
+  stream->is_own = true;
+  if (stream->request.follow) watch(stream);
+  read_on(stream);
+  return true;
+}
+
 void PodLogs::read_log(PodLogRequest request,
                        std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,
                        std::function<void(Error)> failed) {
+  if (read_own_log(request, open_sink, failed)) return;
   const bool archived = request.uid.empty();
   if (archived) {
     if (auto found = find_in_archive(request); !found) return failed(found.error());
@@ -182,6 +217,7 @@ void PodLogs::follow(PodLogRequest request, std::string stream_name,
 }
 
 bool PodLogs::has_ended(const Stream& stream) const {
+  if (stream.is_own) return own_log_(stream.request.uid).empty();
   const PodRecord* record = runtime_.find(stream.request.uid);
   if (record == nullptr) return true;
   for (const ContainerRun& run : record->runs) {

@@ -22,6 +22,10 @@ class PodLogs {
   PodLogs& operator=(const PodLogs&) = delete;
   // Pods that are gone are looked for there.
   void set_archive(const LogArchive* archive) { archive_ = archive; }
+  // The server's own log, for the pod that stands for it; "" for all others.
+  void set_own_log(std::function<std::string(const std::string& uid)> own_log) {
+    own_log_ = std::move(own_log);
+  }
 
   void read_log(PodLogRequest request,
                 std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,
@@ -35,6 +39,9 @@ class PodLogs {
   using StreamPtr = std::shared_ptr<Stream>;
   Result<void> find_in_archive(PodLogRequest& request) const;
   std::optional<int> run_of(const PodLogRequest& request, bool archived) const;
+  bool read_own_log(PodLogRequest& request,
+                    std::function<Result<std::shared_ptr<PodLogSink>>()>& open_sink,
+                    std::function<void(Error)>& failed);
   bool has_ended(const Stream& stream) const;
   void read_on(const StreamPtr& stream);
   void take(const StreamPtr& stream);
@@ -45,6 +52,7 @@ class PodLogs {
   Loop& loop_;
   RealPodRuntime& runtime_;
   const LogArchive* archive_ = nullptr;
+  std::function<std::string(const std::string& uid)> own_log_;
   std::multimap<std::string, StreamPtr> following_;  // by the pod's uid
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

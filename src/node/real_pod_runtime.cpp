@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <set>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -69,6 +70,14 @@ void remove_run(const PodFolders& folders, std::string_view container, int run) 
     remove_folder(folders.run + folder + name);
   for (const char* folder : {"/root/", "/mountpoints/"})
     remove_folder(folders.transient + folder + name);
+}
+
+// The lists of jobs whose pods have gone (node/sandbox/job_memory.h).
+void forget_other_jobs(const std::string& folder, const std::set<std::string>& jobs) {
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+    if (!jobs.contains(entry.path().filename().string())) unlink(entry.path().c_str());
+  }
 }
 
 void close_namespaces(const PodNamespaces& namespaces) {
@@ -149,7 +158,15 @@ void RealPodRuntime::recover(std::function<void()> done) {
     if (entry.is_directory(code)) adopt(entry.path().filename().string());
   }
   sweep_transient(state_);
-  loop_.run_blocking([state = state_] { sweep_lost_cgroups(state); }, [] {});
+  std::set<std::string> groups;
+  for (const auto& [uid, pod] : pods_)
+    groups.insert(pod->launch.shares_memory_with);
+  loop_.run_blocking(
+      [state = state_, groups = std::move(groups)] {
+        sweep_lost_cgroups(state);
+        forget_other_jobs(state + "/shared", groups);
+      },
+      [] {});
   loop_.post(std::move(done));
 }
 
@@ -169,6 +186,7 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->launch.hosts = bool_at(launch, {"hosts"}) ? "kept" : "";
   pod->launch.host_ipc = bool_at(launch, {"hostIPC"});
   pod->launch.host_pid = bool_at(launch, {"hostPID"});
+  pod->launch.shares_memory_with = text_at(launch, {"sharedWith"});
   pod->launch.resolv_conf = bool_at(launch, {"resolvConf"}) ? "kept" : "";
   pod->launch.address = text_at(launch, {"address"});
   for (const Json& gpu : list_at(launch, {"gpus"}))
@@ -584,9 +602,17 @@ void RealPodRuntime::remove(std::string_view uid) {
   if (found == pods_.end() || found->second->record.alive) return;
   // Its launch goes first: a folder half removed is not taken for a pod.
   const PodFolders folders = found->second->folders;
+  std::string job_list = found->second->launch.shares_memory_with;
   pods_.erase(found);
+  if (!job_list.empty()) {
+    const bool is_last = std::ranges::none_of(pods_, [&](const auto& entry) {
+      return entry.second->launch.shares_memory_with == job_list;
+    });
+    job_list = is_last ? state_ + "/shared/" + job_list : "";
+  }
   loop_.run_blocking(
-      [folders] {
+      [folders, job_list] {
+        if (!job_list.empty()) unlink(job_list.c_str());
         unlink((folders.run + "/launch.json").c_str());
         remove_folder(folders.transient);
         remove_folder(folders.run);

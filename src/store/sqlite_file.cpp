@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/descriptor.h"
 #include "store/sqlite.h"
 
 namespace yard {
@@ -33,49 +34,48 @@ Error refused(const std::string& path, std::string_view why) {
   return error(Reason::InternalError, fmt::format("{} {}; it was left as it is", path, why));
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 uint32_t big_endian(const std::array<unsigned char, kHeaderSize>& header, size_t at) {
   return uint32_t{header[at]} << 24 | uint32_t{header[at + 1]} << 16 |
          uint32_t{header[at + 2]} << 8 | header[at + 3];
 }
 
-Result<void> recognise(int descriptor, const std::string& path) {
+Result<StoreFileSort> sort_of(int descriptor, const std::string& path) {
+  using Is = StoreFileSort::Is;
   std::array<unsigned char, kHeaderSize> header{};
   const ssize_t size = pread(descriptor, header.data(), header.size(), 0);
   if (size < 0) return system_failure("read", path);
-  if (size == 0) return refused(path, "is empty, not a store; remove it to start a new one");
+  if (size == 0) return StoreFileSort{Is::Empty};
   const bool is_sqlite = size == static_cast<ssize_t>(header.size()) &&
                          std::memcmp(header.data(), kMagic.data(), kMagic.size()) == 0;
-  if (!is_sqlite)
-    return refused(
-        path, "is damaged or no store of Trainyard; choose another data folder or move it away");
-  if (big_endian(header, kApplicationIdAt) != kApplicationId) {
-    return refused(
-        path, "is the database of another program; choose another data folder or move it away");
-  }
+  if (!is_sqlite) return StoreFileSort{Is::NoDatabase};
+  if (big_endian(header, kApplicationIdAt) != kApplicationId)
+    return StoreFileSort{Is::AnotherPrograms};
   const uint32_t format = big_endian(header, kUserVersionAt);
-  if (format > kFormat) {
-    return refused(
-        path,
-        fmt::format(
-            "was written by a newer Trainyard (format {}, this one knows {}); use that version",
-            format, kFormat));
+  if (format > kFormat) return StoreFileSort{Is::Newer, format};
+  return StoreFileSort{format == 0 ? Is::WithoutFormat : Is::Ours, format};
+}
+
+Result<void> recognise(int descriptor, const std::string& path) {
+  using Is = StoreFileSort::Is;
+  const StoreFileSort sort = TRY(sort_of(descriptor, path));
+  switch (sort.is) {
+    case Is::Ours: return {};
+    case Is::Empty: return refused(path, "is empty, not a store; remove it to start a new one");
+    case Is::NoDatabase:
+      return refused(
+          path, "is damaged or no store of Trainyard; choose another data folder or move it away");
+    case Is::AnotherPrograms:
+      return refused(
+          path, "is the database of another program; choose another data folder or move it away");
+    case Is::Newer:
+      return refused(
+          path,
+          fmt::format(
+              "was written by a newer Trainyard (format {}, this one knows {}); use that version",
+              sort.format, kFormat));
+    case Is::WithoutFormat: break;
   }
-  if (format == 0) return refused(path, "is damaged: it names no format; put a copy in its place");
-  return {};
+  return refused(path, "is damaged: it names no format; put a copy in its place");
 }
 
 // Written under another name in rollback mode and renamed when it is whole: the header of a file
@@ -107,12 +107,7 @@ Result<void> make_new(const std::string& path) {
     TRY(execute(database.get(), draft, schema.c_str()));
   }
   if (rename(draft.c_str(), path.c_str()) != 0) return system_failure("make", path);
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || fsync(directory.get()) != 0)
-    return system_failure("make durable", folder);
-  return {};
+  return sync_folder_of(path);
 }
 
 }  // namespace
@@ -131,6 +126,21 @@ Result<FileLock> FileLock::take(const std::string& path) {
 
 FileLock::~FileLock() {
   if (descriptor_ >= 0) close(descriptor_);
+}
+
+Result<void> sync_folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0 || fsync(directory.get()) != 0)
+    return system_failure("make durable", folder);
+  return {};
+}
+
+Result<StoreFileSort> store_file_sort(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return system_failure("read", path);
+  return sort_of(file.get(), path);
 }
 
 Result<void> make_or_recognise_store_file(const std::string& path) {

@@ -1,6 +1,7 @@
 #pragma once
 // Telling our file from others before SQLite touches it, and making a new one. Part of the log.
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -21,8 +22,19 @@ class FileLock {
   int descriptor_;
 };
 
+// What the head of a file says it is.
+struct StoreFileSort {
+  enum class Is { Ours, Empty, NoDatabase, AnotherPrograms, Newer, WithoutFormat };
+  Is is = Is::Ours;
+  uint32_t format = 0;
+};
+Result<StoreFileSort> store_file_sort(const std::string& path);
+
 // Makes the file when there is none: whole or not at all. Refuses what is not ours or too new,
 // unchanged.
 Result<void> make_or_recognise_store_file(const std::string& path);
+
+// What was made or renamed in the folder of `path` outlives a loss of power.
+Result<void> sync_folder_of(const std::string& path);
 
 }  // namespace yard

@@ -170,7 +170,8 @@ TEST_F(StoreTest, AWriteIsSeenWhenItIsDurableAndBuiltOnBefore) {
 
 TEST_F(StoreTest, WhoWaitsForDurabilityHearsAfterTheWriterAndWhetherItHeld) {
   std::string heard;
-  store_->when_durable(key("a"), [&](bool durable) { heard += durable ? "nothing pending;" : "?"; });
+  store_->when_durable(key("a"),
+                       [&](bool durable) { heard += durable ? "nothing pending;" : "?"; });
   EXPECT_EQ(heard, "");
   loop_.advance(std::chrono::seconds(1));
   store_->write({key("a"), 0, object(key("a"), "1")},

@@ -227,18 +227,6 @@ def test_a_worker_waits_for_its_masters_port(one_kubectl):
     one_kubectl("delete", "pytorchjob", "gate")
 
 
-def test_mpirun_reaches_its_workers(one_kubectl):
-    """The machine's own Open MPI: the launcher starts a rank in each worker's pod by kubectl exec."""
-    missing = [program for program in ("mpirun", "kubectl") if not os.path.exists(f"/usr/bin/{program}")]
-    if missing:
-        pytest.skip(f"LOUD: /usr/bin has no {' and no '.join(missing)}, MPIJob is untried (tools/setup test)")
-    one_kubectl("apply", "-f", os.path.join(ROOT, "examples/mpijob.yaml"))
-    reaches(one_kubectl, "mpijob", "mpi", "Succeeded", 60)
-    said = one_kubectl("logs", "mpi-launcher").out
-    assert "rank 0 of 2 on mpi-worker-0" in said and "rank 1 of 2 on mpi-worker-1" in said, said
-    one_kubectl("delete", "mpijob", "mpi")
-
-
 def test_ranks_share_the_cores(one_kubectl):
     one_kubectl("apply", "-f", "-", stdin=job("PyTorchJob", "threads", {"Worker": (2, "Never")}, "pytorch",
                                               "echo $OMP_NUM_THREADS threads $NCCL_HOSTID"))

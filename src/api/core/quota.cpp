@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/core/mirror_pod.h"
 #include "api/core/service_addresses.h"
 #include "api/tree.h"
 #include "base/strings.h"
@@ -141,6 +142,8 @@ bool is_charged_by_content(std::string_view storage) {
 
 QuotaCharge charge_of(std::string_view storage, const Json* object) {
   QuotaCharge out;
+  // It runs whatever a quota says.
+  if (storage == "pods" && object != nullptr && is_mirror_pod(*object)) return out;
   out.amounts["count/" + std::string(storage)] = Quantity::of(1);
   if (std::ranges::find(kPlainCounts, storage) != std::end(kPlainCounts))
     out.amounts[std::string(storage)] = Quantity::of(1);

@@ -35,6 +35,15 @@ TEST(Quota, ChargesWhatItLimits) {
        "{spec: {containers: [{name: c, resources: {requests: {cpu: '1'}}}]}, status: {phase: "
        "Succeeded}}",
        "count/pods=1"},
+      {"a node's own pod costs nothing", "{hard: {pods: '5', count/pods: '9'}}", "pods",
+       "{metadata: {annotations: {kubernetes.io/config.mirror: x}, ownerReferences: [{apiVersion: "
+       "v1, "
+       "kind: Node, name: n, uid: u}]}, spec: {containers: [{name: c}]}}",
+       ""},
+      {"one that only says so does", "{hard: {pods: '5', count/pods: '9'}}", "pods",
+       "{metadata: {annotations: {kubernetes.io/config.mirror: x}}, spec: {containers: [{name: "
+       "c}]}}",
+       "count/pods=1 pods=1"},
       {"extended resources are limited by their requests", "{hard: {requests.nvidia.com/gpu: '2'}}",
        "pods", "{spec: {containers: [{name: c, resources: {requests: {nvidia.com/gpu: '1'}}}]}}",
        "requests.nvidia.com/gpu=1"},
@@ -50,14 +59,15 @@ TEST(Quota, ChargesWhatItLimits) {
        "services=1 services.nodeports=2"},
       {"other kinds are counted by resource and group", "{hard: {count/jobs.batch: '3'}}",
        "jobs.batch", "{}", "count/jobs.batch=1"},
-      {"scopes are about pods alone", "{hard: {configmaps: '1'}, scopes: [BestEffort]}", "configmaps",
-       "{}", ""},
+      {"scopes are about pods alone", "{hard: {configmaps: '1'}, scopes: [BestEffort]}",
+       "configmaps", "{}", ""},
       {"a pod without requests is best effort", "{hard: {pods: '1'}, scopes: [BestEffort]}", "pods",
        "{spec: {containers: [{name: c}]}}", "pods=1"},
-      {"and a deadline makes it Terminating", "{hard: {pods: '1'}, scopes: [NotTerminating]}", "pods",
-       "{spec: {activeDeadlineSeconds: 5, containers: [{name: c}]}}", ""},
+      {"and a deadline makes it Terminating", "{hard: {pods: '1'}, scopes: [NotTerminating]}",
+       "pods", "{spec: {activeDeadlineSeconds: 5, containers: [{name: c}]}}", ""},
       {"a class of priority by its name",
-       "{hard: {pods: '1'}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: "
+       "{hard: {pods: '1'}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, "
+       "operator: "
        "In, values: [high]}]}}",
        "pods", "{spec: {priorityClassName: high, containers: [{name: c}]}}", "pods=1"},
   };

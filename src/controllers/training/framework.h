@@ -11,6 +11,8 @@
 
 namespace yard {
 
+struct TrainingSettings;
+
 struct Framework {
   // What is the same for every replica and costs to make: the list of all addresses.
   std::string (*shared)(const TrainingJob& job) = nullptr;
@@ -30,10 +32,10 @@ struct Framework {
   std::string (*waits_for)(const TrainingJob& job, const ReplicaGroup& group, int index) = nullptr;
   bool has_services = true;
   // What the pod needs beyond the above: volumes, commands.
-  void (*finish_pod)(const TrainingJob& job, const ReplicaGroup& group, int index,
-                     JsonObject& pod) = nullptr;
+  void (*finish_pod)(const TrainingJob& job, const TrainingSettings& settings,
+                     const ReplicaGroup& group, int index, JsonObject& pod) = nullptr;
   // Objects beside pods and Services, as they should be now.
-  std::vector<Json> (*extra_objects)(const TrainingJob& job,
+  std::vector<Json> (*extra_objects)(const TrainingJob& job, const TrainingSettings& settings,
                                      const std::vector<ReplicaPod>& pods) = nullptr;
   // Replicas that wait for others before they are made.
   bool (*may_start)(const TrainingJob& job, const ReplicaGroup& group,

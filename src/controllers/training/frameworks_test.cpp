@@ -354,76 +354,12 @@ TEST(Frameworks, WhereNobodyElseWaitsAnInitContainerDoes) {
   EXPECT_TRUE(list_at(master, {"spec", "initContainers"}).empty());
 }
 
-const Json* extra_named(const std::vector<Json>& extras, std::string_view kind) {
-  for (const Json& extra : extras)
-    if (text_at(extra, {"kind"}) == kind) return &extra;
-  return nullptr;
-}
-
-TEST(Frameworks, MpiWritesTheFilesMpirunReads) {
-  const TrainingWorld world =
-      training_world(training_tree("MPIJob", {{"Launcher"}, {"Worker", 2}},
-                                   "spec: {slotsPerWorker: 2, mainContainer: main}"),
-                     {"worker-1 Running", "worker-0 Running", "launcher Pending"});
-  const auto extras = kMpi.extra_objects(world.job, world.pods);
-  const Json* config = extra_named(extras, "ConfigMap");
-  ASSERT_NE(config, nullptr);
-  EXPECT_EQ(text_at(*config, {"data", "hostfile"}), "j-worker-0 slots=2\nj-worker-1 slots=2\n");
-  EXPECT_EQ(text_at(*config, {"data", "discover_hosts.sh"}),
-            "#!/bin/sh\necho j-worker-0:2\necho j-worker-1:2");
-  EXPECT_EQ(text_at(*config, {"data", "kubexec.sh"}),
-            "#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\nKUBECTL=/opt/kube/kubectl\n[ -x $KUBECTL ] || "
-            "KUBECTL=kubectl\n$KUBECTL exec ${POD_NAME} --container main -- /bin/sh -c \"$*\"");
-  const Json* role = extra_named(extras, "Role");
-  ASSERT_NE(role, nullptr);
-  EXPECT_EQ(to_text(*find(list_at(*role, {"rules"}).at(1), "resourceNames")),
-            R"(["j-worker-0","j-worker-1"])");
-  const Json worker = PodMaker(world.job, *world.job.group("Worker"), "", {}, 3).make(0);
-  EXPECT_EQ(to_text(*find(list_at(worker, {"spec", "containers"}).at(0), "command")),
-            R"(["sleep"])");
-}
-
-TEST(Frameworks, AnMpiLauncherWithAGpuTakesRanksItself) {
-  const std::string_view limits[] = {"nvidia.com/gpu", "amd.com/gpu", "my-gpu-thing"};
-  for (const std::string_view limit : limits) {
-    const TrainingWorld world = training_world(training_tree(
-        "MPIJob", {{"Launcher"}, {"Worker", 1}},
-        fmt::format(
-            "spec: {{mpiReplicaSpecs: {{Launcher: {{template: {{spec: {{containers: [{{name: "
-            "mpi, image: i, resources: {{limits: {{{}: 1}}}}}}]}}}}}}}}}}",
-            limit)));
-    const auto extras = kMpi.extra_objects(world.job, world.pods);
-    EXPECT_EQ(text_at(*extra_named(extras, "ConfigMap"), {"data", "hostfile"}),
-              "j-launcher slots=1\nj-worker-0 slots=1\n");
-    EXPECT_EQ(text_at(*extra_named(extras, "ConfigMap"), {"data", "discover_hosts.sh"}),
-              "#!/bin/sh\necho j-launcher:1\n");
-  }
-}
-
-TEST(Frameworks, AnMpiLauncherOfV2Beta1MayWaitForItsWorkers) {
-  const std::string_view more =
-      "{metadata: {annotations: {trainyard.dev/written-as: v2beta1}}, spec: "
-      "{launcherCreationPolicy: WaitForWorkersReady}}";
-  const Json tree = training_tree("MPIJob", {{"Launcher", 1, ""}, {"Worker", 2, ""}}, more);
-  TrainingWorld world = training_world(tree);
-  EXPECT_EQ(short_plan(world, plan_training_job(world)), "+worker-0 +worker-1 Created");
-  world = training_world(tree, {"worker-0 Running", "worker-1 Pending"});
-  EXPECT_EQ(short_plan(world, plan_training_job(world)), "Created");
-  world = training_world(tree, {"worker-0 Running", "worker-1 Running"});
-  EXPECT_EQ(short_plan(world, plan_training_job(world)), "+launcher Created");
-  const auto extras = kMpiSsh.extra_objects(world.job, world.pods);
-  EXPECT_EQ(text_at(*extra_named(extras, "ConfigMap"), {"data", "hostfile"}),
-            "j-worker-0.j.default.svc slots=1\nj-worker-1.j.default.svc slots=1\n");
-  EXPECT_EQ(text_at(*extra_named(extras, "ConfigMap"), {"data", "discover_hosts.sh"}),
-            "#!/bin/sh\necho j-worker-0.j.default.svc\necho j-worker-1.j.default.svc\n");
-}
-
 TEST(Frameworks, ElasticMetricsAskForAnAutoscaler) {
   const Json tree = training_tree(
       "PyTorchJob", {{"Worker", 2}},
       "spec: {elasticPolicy: {minReplicas: 1, maxReplicas: 3, metrics: [{type: Resource}]}}");
   TrainingWorld world = training_world(tree);
-  const auto extras = kPyTorch.extra_objects(world.job, {});
+  const auto extras = kPyTorch.extra_objects(world.job, {}, {});
   ASSERT_EQ(extras.size(), 1u);
   EXPECT_EQ(int_at(extras[0], {"spec", "maxReplicas"}), 3);
   world.extras = {{extras[0], std::nullopt, false}};

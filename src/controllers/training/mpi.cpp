@@ -8,10 +8,6 @@
 namespace yard {
 namespace {
 
-std::string launcher_name(const TrainingJob& job) {
-  return job.name + "-launcher";
-}
-
 std::string hostfile(const TrainingJob& job) {
   const int slots = mpi_slots(job);
   std::string text;
@@ -22,13 +18,11 @@ std::string hostfile(const TrainingJob& job) {
   return text;
 }
 
-// Upstream brings its kubectl with an init container; where there is none, the machine's own does.
 std::string exec_script(const TrainingJob& job) {
   const std::string_view main = text_at(*job.tree, {"spec", "mainContainer"});
   return fmt::format(
-      "#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\nKUBECTL=/opt/kube/kubectl\n[ -x $KUBECTL ] || "
-      "KUBECTL=kubectl\n$KUBECTL exec ${{POD_NAME}}{} -- /bin/sh -c \"$*\"",
-      main.empty() ? std::string() : fmt::format(" --container {}", main));
+      "#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n{} exec ${{POD_NAME}}{} -- /bin/sh -c \"$*\"",
+      kExecProgram, main.empty() ? std::string() : fmt::format(" --container {}", main));
 }
 
 std::string discover_script(const TrainingJob& job, const std::vector<ReplicaPod>& pods) {
@@ -40,48 +34,15 @@ std::string discover_script(const TrainingJob& job, const std::vector<ReplicaPod
   return text;
 }
 
-std::string account_name(const TrainingJob& job) {
-  const ReplicaGroup* launcher = job.group("Launcher");
-  const std::string_view named =
-      launcher == nullptr || launcher->pod_template == nullptr
-          ? ""
-          : text_at(*launcher->pod_template, {"spec", "serviceAccountName"});
-  return named.empty() ? launcher_name(job) : std::string(named);
-}
-
-JsonObject role(const TrainingJob& job) {
-  JsonArray workers;
-  const ReplicaGroup* group = job.group("Worker");
-  for (int index = 0; group != nullptr && index < group->replicas; ++index)
-    workers.emplace_back(replica_name(job, *group, index));
-  JsonObject made = mpi_object(job, "rbac.authorization.k8s.io/v1", "Role", launcher_name(job));
-  made["rules"] = JsonArray{JsonObject{{"verbs", JsonArray{"get", "list", "watch"}},
-                                       {"apiGroups", JsonArray{""}},
-                                       {"resources", JsonArray{"pods"}}},
-                            JsonObject{{"verbs", JsonArray{"create"}},
-                                       {"apiGroups", JsonArray{""}},
-                                       {"resources", JsonArray{"pods/exec"}},
-                                       {"resourceNames", std::move(workers)}}};
-  return made;
-}
-
-JsonObject role_binding(const TrainingJob& job) {
-  JsonObject made =
-      mpi_object(job, "rbac.authorization.k8s.io/v1", "RoleBinding", launcher_name(job));
-  made["subjects"] = JsonArray{
-      JsonObject{{"kind", "ServiceAccount"}, {"name", account_name(job)}, {"namespace", job.ns}}};
-  made["roleRef"] = JsonObject{
-      {"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", launcher_name(job)}};
-  return made;
-}
-
-std::vector<Json> extra_objects(const TrainingJob& job, const std::vector<ReplicaPod>& pods) {
+std::vector<Json> extra_objects(const TrainingJob& job, const TrainingSettings&,
+                                const std::vector<ReplicaPod>& pods) {
   JsonObject config = mpi_object(job, "v1", "ConfigMap", job.name + "-config");
   config["data"] = JsonObject{{"hostfile", hostfile(job)},
                               {"kubexec.sh", exec_script(job)},
                               {"discover_hosts.sh", discover_script(job, pods)}};
-  return {mpi_object(job, "v1", "ServiceAccount", account_name(job)), std::move(config), role(job),
-          role_binding(job)};
+  std::vector<Json> out = launcher_rights(job);
+  out.insert(out.begin() + 1, std::move(config));
+  return out;
 }
 
 void finish_worker(const TrainingJob& job, JsonObject& pod, JsonObject& container) {
@@ -94,7 +55,8 @@ void finish_worker(const TrainingJob& job, JsonObject& pod, JsonObject& containe
   append_item(pod["spec"].get_object(), "volumes", config_volume(job, {{"kubexec.sh", 0555}}));
 }
 
-void finish_launcher(const TrainingJob& job, JsonObject& pod, JsonObject& container) {
+void finish_launcher(const TrainingJob& job, const TrainingSettings& settings, JsonObject& pod,
+                     JsonObject& container) {
   const auto set = [&](std::string_view name, std::string_view value) {
     append_item(container, "env", variable(name, value));
   };
@@ -108,19 +70,19 @@ void finish_launcher(const TrainingJob& job, JsonObject& pod, JsonObject& contai
   }
   if (!names_bootstrap) set("I_MPI_HYDRA_BOOTSTRAP", "rsh");
   if (!names_exec) set("I_MPI_HYDRA_BOOTSTRAP_EXEC", "/etc/mpi/kubexec.sh");
-  mount(container, kConfigVolume, kConfigPath);
-  JsonObject& spec = pod["spec"].get_object();
-  spec["serviceAccountName"] = account_name(job);
   append_item(
-      spec, "volumes",
+      pod["spec"].get_object(), "volumes",
       config_volume(job, {{"kubexec.sh", 0555}, {"hostfile", 0444}, {"discover_hosts.sh", 0555}}));
+  mount(container, kConfigVolume, kConfigPath);
+  deliver_exec(job, settings, pod);
 }
 
-void finish_pod(const TrainingJob& job, const ReplicaGroup& group, int, JsonObject& pod) {
+void finish_pod(const TrainingJob& job, const TrainingSettings& settings, const ReplicaGroup& group,
+                int, JsonObject& pod) {
   JsonObject* container = first_container(pod);
   if (container == nullptr) return;
   if (group.type == "Launcher") {
-    finish_launcher(job, pod, *container);
+    finish_launcher(job, settings, pod, *container);
   } else {
     finish_worker(job, pod, *container);
   }

@@ -8,6 +8,82 @@
 #include "controllers/training/replica_objects.h"
 
 namespace yard {
+namespace {
+
+constexpr std::string_view kExecVolume = "mpi-job-kubectl";
+
+std::string account_name(const TrainingJob& job) {
+  const ReplicaGroup* launcher = job.group("Launcher");
+  const std::string_view named =
+      launcher == nullptr || launcher->pod_template == nullptr
+          ? ""
+          : text_at(*launcher->pod_template, {"spec", "serviceAccountName"});
+  return named.empty() ? launcher_name(job) : std::string(named);
+}
+
+JsonObject role(const TrainingJob& job) {
+  JsonArray workers;
+  const ReplicaGroup* group = job.group("Worker");
+  for (int index = 0; group != nullptr && index < group->replicas; ++index)
+    workers.emplace_back(replica_name(job, *group, index));
+  JsonObject made = mpi_object(job, "rbac.authorization.k8s.io/v1", "Role", launcher_name(job));
+  made["rules"] = JsonArray{JsonObject{{"verbs", JsonArray{"get", "list", "watch"}},
+                                       {"apiGroups", JsonArray{""}},
+                                       {"resources", JsonArray{"pods"}}},
+                            JsonObject{{"verbs", JsonArray{"create"}},
+                                       {"apiGroups", JsonArray{""}},
+                                       {"resources", JsonArray{"pods/exec"}},
+                                       {"resourceNames", std::move(workers)}}};
+  return made;
+}
+
+JsonObject role_binding(const TrainingJob& job) {
+  JsonObject made =
+      mpi_object(job, "rbac.authorization.k8s.io/v1", "RoleBinding", launcher_name(job));
+  made["subjects"] = JsonArray{
+      JsonObject{{"kind", "ServiceAccount"}, {"name", account_name(job)}, {"namespace", job.ns}}};
+  made["roleRef"] = JsonObject{
+      {"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", launcher_name(job)}};
+  return made;
+}
+
+JsonObject delivery_container(const TrainingJob& job, const TrainingSettings& settings) {
+  const JsonObject amounts{{"cpu", "100m"}, {"ephemeral-storage", "5Gi"}, {"memory", "512Mi"}};
+  JsonObject out{
+      {"name", "kubectl-delivery"},
+      {"image", settings.exec_image},
+      {"imagePullPolicy", "IfNotPresent"},
+      {"env", JsonArray{variable("TARGET_DIR", "/opt/kube"), variable("NAMESPACE", job.ns)}},
+      {"resources", JsonObject{{"limits", amounts}, {"requests", amounts}}}};
+  mount(out, kExecVolume, "/opt/kube");
+  mount(out, kConfigVolume, kConfigPath);
+  return out;
+}
+
+}  // namespace
+
+std::string launcher_name(const TrainingJob& job) {
+  return job.name + "-launcher";
+}
+
+std::vector<Json> launcher_rights(const TrainingJob& job) {
+  return {mpi_object(job, "v1", "ServiceAccount", account_name(job)), role(job), role_binding(job)};
+}
+
+void deliver_exec(const TrainingJob& job, const TrainingSettings& settings, JsonObject& pod) {
+  JsonObject& spec = pod["spec"].get_object();
+  spec["serviceAccountName"] = account_name(job);
+  JsonObject volume{{"name", kExecVolume}};
+  if (settings.exec_program.empty()) {
+    volume["emptyDir"] = JsonObject();
+    append_item(spec, "initContainers", delivery_container(job, settings));
+  } else {
+    volume["hostPath"] = JsonObject{{"path", settings.exec_program}, {"type", "File"}};
+  }
+  append_item(spec, "volumes", std::move(volume));
+  JsonObject* container = first_container(pod);
+  mount(*container, kExecVolume, settings.exec_program.empty() ? "/opt/kube" : kExecProgram);
+}
 
 int mpi_slots(const TrainingJob& job) {
   return static_cast<int>(int_at(*job.tree, {"spec", "slotsPerWorker"}, 1));

@@ -15,6 +15,12 @@ bool launcher_has_gpu(const TrainingJob& job);
 // Workers that run, by name.
 std::vector<std::string> running_workers(const std::vector<ReplicaPod>& pods);
 
+std::string launcher_name(const TrainingJob& job);
+// Account, Role and RoleBinding with which the launcher may exec in its workers.
+std::vector<Json> launcher_rights(const TrainingJob& job);
+// Gives the launcher those rights and a kubectl at kExecProgram.
+void deliver_exec(const TrainingJob& job, const TrainingSettings& settings, JsonObject& pod);
+
 // An object of the job's beside its pods.
 JsonObject mpi_object(const TrainingJob& job, std::string_view api_version, std::string_view kind,
                       std::string_view name);
@@ -34,5 +40,6 @@ Json config_volume(const TrainingJob& job, const std::vector<ConfigItem>& items)
 
 inline constexpr std::string_view kConfigVolume = "mpi-job-config";
 inline constexpr std::string_view kConfigPath = "/etc/mpi";
+inline constexpr std::string_view kExecProgram = "/opt/kube/kubectl";
 
 }  // namespace yard

@@ -1,5 +1,6 @@
 // MPIJob v2beta1 (kubeflow-jobs 4.8): names that resolve through one headless Service, and a
-// launcher that may wait for its workers.
+// launcher that may wait for its workers. Where this machine has a program for it the launcher
+// reaches them by exec; sshd and keys are then nobody's business.
 
 #include <algorithm>
 
@@ -7,9 +8,12 @@
 
 #include "api/tree.h"
 #include "controllers/training/mpi_files.h"
+#include "controllers/training/replica_objects.h"
 
 namespace yard {
 namespace {
+
+constexpr std::string_view kRemoteShell = "/etc/mpi/kubexec.sh";
 
 std::string_view implementation(const TrainingJob& job) {
   return text_at(*job.tree, {"spec", "mpiImplementation"}, "OpenMPI");
@@ -46,20 +50,38 @@ std::string discover_script(const TrainingJob& job, const std::vector<ReplicaPod
   return text;
 }
 
-std::vector<Json> extra_objects(const TrainingJob& job, const std::vector<ReplicaPod>& pods) {
+// Called as ssh is: options, a host by its full name, the command.
+std::string remote_shell() {
+  return fmt::format(
+      "#!/bin/sh\nwhile [ \"${{1#-}}\" != \"$1\" ]; do\n  case $1 in -[opliFE]) shift ;; esac\n"
+      "  shift\ndone\nPOD_NAME=${{1%%.*}}\nshift\nexec {} exec ${{POD_NAME}} -- /bin/sh -c \"$*\"",
+      kExecProgram);
+}
+
+bool by_exec(const TrainingSettings& settings) {
+  return !settings.exec_program.empty();
+}
+
+std::vector<Json> extra_objects(const TrainingJob& job, const TrainingSettings& settings,
+                                const std::vector<ReplicaPod>& pods) {
   JsonObject config = mpi_object(job, "v1", "ConfigMap", job.name + "-config");
   config["data"] =
       JsonObject{{"hostfile", hostfile(job)}, {"discover_hosts.sh", discover_script(job, pods)}};
+  if (by_exec(settings)) config["data"].get_object()["kubexec.sh"] = remote_shell();
   JsonObject service = mpi_object(job, "v1", "Service", job.name);
   JsonObject spec{
       {"clusterIP", "None"},
       {"selector", JsonObject{{kOperatorLabel, job.kind->controller}, {kJobNameLabel, job.name}}}};
   if (launcher_works(job)) spec["publishNotReadyAddresses"] = true;
   service["spec"] = std::move(spec);
-  return {std::move(config), std::move(service)};
+  std::vector<Json> out = by_exec(settings) ? launcher_rights(job) : std::vector<Json>();
+  out.push_back(std::move(config));
+  out.push_back(std::move(service));
+  return out;
 }
 
-void add_launcher_variables(const TrainingJob& job, JsonObject& container) {
+void add_launcher_variables(const TrainingJob& job, const TrainingSettings& settings,
+                            JsonObject& container) {
   const auto set = [&](std::string_view name, std::string_view value) {
     append_item(container, "env", variable(name, value));
   };
@@ -68,29 +90,60 @@ void add_launcher_variables(const TrainingJob& job, JsonObject& container) {
     set("I_MPI_HYDRA_HOST_FILE", "/etc/mpi/hostfile");
     set("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "-o ConnectionAttempts=10");
     set("I_MPI_PERHOST", slots);
+    if (by_exec(settings)) {
+      set("I_MPI_HYDRA_BOOTSTRAP", "rsh");
+      set("I_MPI_HYDRA_BOOTSTRAP_EXEC", kRemoteShell);
+    }
   } else if (implementation(job) == "MPICH") {
     set("HYDRA_HOST_FILE", "/etc/mpi/hostfile");
     set("HYDRA_LAUNCH_EXTRA_ARGS", "-o ConnectionAttempts=10");
+    if (by_exec(settings)) {
+      set("HYDRA_LAUNCHER", "ssh");
+      set("HYDRA_LAUNCHER_EXEC", kRemoteShell);
+    }
   } else {
     set("OMPI_MCA_orte_keep_fqdn_hostnames", "true");
     set("OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile");
     set("OMPI_MCA_plm_rsh_args", "-o ConnectionAttempts=10");
     set("OMPI_MCA_orte_set_default_slots", slots);
+    if (by_exec(settings)) set("OMPI_MCA_plm_rsh_agent", kRemoteShell);
   }
   if (launcher_works(job)) return;
   set("NVIDIA_VISIBLE_DEVICES", "");
   set("NVIDIA_DRIVER_CAPABILITIES", "");
 }
 
-bool is_without_program(const JsonObject& container) {
-  const auto is_empty = [&](const char* key) {
+// Nothing of its own to do but to be there: no program, or the server of ssh.
+bool only_waits(const JsonObject& container) {
+  const auto words = [&](const char* key) {
     const Json* list = container.if_contains(key);
-    return list == nullptr || !list->is_array() || list->get_array().empty();
+    return list != nullptr && list->is_array() ? list->get_array() : JsonArray();
   };
-  return is_empty("command") && is_empty("args");
+  const JsonArray command = words("command");
+  if (command.empty()) return words("args").empty();
+  const std::string_view program = text_of(command.at(0));
+  return program.substr(program.rfind('/') + 1) == "sshd";
 }
 
-void finish_pod(const TrainingJob& job, const ReplicaGroup& group, int index, JsonObject& pod) {
+void finish_worker(const TrainingJob& job, const TrainingSettings& settings, JsonObject& pod,
+                   JsonObject& container) {
+  // Daemons of Open MPI insist on the agent being there, though they call nobody.
+  if (by_exec(settings)) {
+    mount(container, kConfigVolume, kConfigPath);
+    append_item(pod["spec"].get_object(), "volumes", config_volume(job, {{"kubexec.sh", 0555}}));
+  }
+  if (!only_waits(container)) return;
+  if (by_exec(settings)) {
+    container["command"] = JsonArray{"sleep"};
+    container["args"] = JsonArray{"365d"};
+  } else if (!container.contains("command")) {
+    container["command"] = JsonArray{"/usr/sbin/sshd"};
+    container["args"] = JsonArray{"-De"};
+  }
+}
+
+void finish_pod(const TrainingJob& job, const TrainingSettings& settings, const ReplicaGroup& group,
+                int index, JsonObject& pod) {
   const bool launches = group.type == "Launcher";
   JsonObject& labels = object_at(pod["metadata"].get_object(), "labels");
   labels[kJobRoleLabel] = group.label;
@@ -101,17 +154,13 @@ void finish_pod(const TrainingJob& job, const ReplicaGroup& group, int index, Js
   JsonObject* container = first_container(pod);
   if (container == nullptr) return;
   append_item(*container, "env", variable("K_MPI_JOB_ROLE", group.label));
-  if (!launches) {
-    if (is_without_program(*container)) {
-      (*container)["command"] = JsonArray{"/usr/sbin/sshd"};
-      (*container)["args"] = JsonArray{"-De"};
-    }
-    return;
-  }
-  add_launcher_variables(job, *container);
+  if (!launches) return finish_worker(job, settings, pod, *container);
+  add_launcher_variables(job, settings, *container);
   mount(*container, kConfigVolume, kConfigPath);
-  append_item(pod["spec"].get_object(), "volumes",
-              config_volume(job, {{"hostfile", 0444}, {"discover_hosts.sh", 0555}}));
+  std::vector<ConfigItem> files{{"hostfile", 0444}, {"discover_hosts.sh", 0555}};
+  if (by_exec(settings)) files.push_back({"kubexec.sh", 0555});
+  append_item(pod["spec"].get_object(), "volumes", config_volume(job, files));
+  if (by_exec(settings)) deliver_exec(job, settings, pod);
 }
 
 // Not before all workers run, where the job asks for that.

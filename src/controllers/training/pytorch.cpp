@@ -121,7 +121,8 @@ std::string waits_for(const TrainingJob& job, const ReplicaGroup& group, int) {
 }
 
 // Its number of workers follows what they use, where the job says what to look at.
-std::vector<Json> extra_objects(const TrainingJob& job, const std::vector<ReplicaPod>&) {
+std::vector<Json> extra_objects(const TrainingJob& job, const TrainingSettings&,
+                                const std::vector<ReplicaPod>&) {
   const Json* elastic = elastic_of(job);
   if (elastic == nullptr || list_at(*elastic, {"metrics"}).empty()) return {};
   const Bounds bounds = elastic_bounds(job, *elastic);

@@ -99,7 +99,11 @@ std::string replica_selector(const TrainingJob& job, const ReplicaGroup& group) 
 
 PodMaker::PodMaker(const TrainingJob& job, const ReplicaGroup& group, const std::string& shared,
                    const TrainingSettings& settings, int gang_size)
-    : job_(job), group_(group), shared_(shared), framework_(framework_of(*job.kind)) {
+    : job_(job),
+      group_(group),
+      shared_(shared),
+      settings_(settings),
+      framework_(framework_of(*job.kind)) {
   stamp_ = JsonObject{{"apiVersion", "v1"}, {"kind", "Pod"}};
   stamp_["metadata"] = JsonObject{{"namespace", job.ns}};
   stamp_["spec"] = JsonObject();
@@ -111,8 +115,11 @@ PodMaker::PodMaker(const TrainingJob& job, const ReplicaGroup& group, const std:
     if (spec != nullptr && spec->is_object()) stamp_["spec"] = *spec;
   }
   set_labels();
-  object_at(stamp_["metadata"].get_object(), "annotations")[kGangSize] = std::to_string(gang_size);
-  set_spec(settings);
+  JsonObject& annotations = object_at(stamp_["metadata"].get_object(), "annotations");
+  annotations[kGangSize] = std::to_string(gang_size);
+  const Json* shares = find_path(*job.tree, {"metadata", "annotations", kShareMemory});
+  if (shares != nullptr) annotations.emplace(kShareMemory, *shares);
+  set_spec();
   stamp_["metadata"].get_object()["ownerReferences"] = JsonArray{training_owner(job)};
 }
 
@@ -123,20 +130,20 @@ void PodMaker::set_labels() {
   if (job_.gang_restart) labels[kGenerationLabel] = std::to_string(job_.generation);
 }
 
-void PodMaker::set_spec(const TrainingSettings& settings) {
+void PodMaker::set_spec() {
   JsonObject& spec = stamp_["spec"].get_object();
   spec["restartPolicy"] = pod_restart_policy(job_, group_);
   add_port(*job_.kind, spec);
   if (framework_.waits_for == nullptr) return;
   const std::string awaited = framework_.waits_for(job_, group_, 0);
   if (awaited.empty()) return;
-  if (settings.init_image.empty()) {
+  if (settings_.init_image.empty()) {
     // A template that says it itself is right: "" waits for nobody.
     object_at(stamp_["metadata"].get_object(), "annotations")
         .insert(JsonObject::value_type(kWaitFor, awaited));
   } else {
     append_all(spec, "initContainers",
-               {init_container(settings, awaited.substr(0, awaited.find(':')))});
+               {init_container(settings_, awaited.substr(0, awaited.find(':')))});
   }
 }
 
@@ -151,7 +158,7 @@ Json PodMaker::make(int index) const {
   if (framework_.environment != nullptr)
     add_environment(framework_, *job_.kind, pod["spec"].get_object(),
                     framework_.environment(job_, shared_, group_, index));
-  if (framework_.finish_pod != nullptr) framework_.finish_pod(job_, group_, index, pod);
+  if (framework_.finish_pod != nullptr) framework_.finish_pod(job_, settings_, group_, index, pod);
   return pod;
 }
 

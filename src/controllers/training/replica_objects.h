@@ -13,7 +13,11 @@ struct TrainingSettings {
   std::string init_image;
   int init_tries = 100;
   Duration lost_after = std::chrono::seconds(60);  // R8, after the grace period
-  size_t most_creates = 50;                        // replicas a pass, so that the loop stays free
+  // A kubectl for launchers that reach their workers by exec: this machine's program, else an init
+  // container of that image brings one.
+  std::string exec_program;
+  std::string exec_image = "kubeflow/kubectl-delivery:latest";
+  size_t most_creates = 50;  // replicas a pass, so that the loop stays free
 };
 
 // Pods of one type, made from one template: what they share is put together once.
@@ -26,10 +30,11 @@ class PodMaker {
 
  private:
   void set_labels();
-  void set_spec(const TrainingSettings& settings);
+  void set_spec();
   const TrainingJob& job_;
   const ReplicaGroup& group_;
   const std::string& shared_;
+  const TrainingSettings& settings_;
   const Framework& framework_;
   JsonObject stamp_;  // a pod without name, index and environment
 };

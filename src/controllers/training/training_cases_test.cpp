@@ -80,7 +80,7 @@ Json first_look(const Json& given) {
   const Framework& framework = framework_of(*world.job.kind);
   if (framework.extra_objects != nullptr) {
     JsonArray extras;
-    for (const Json& extra : framework.extra_objects(world.job, {}))
+    for (const Json& extra : framework.extra_objects(world.job, {}, {}))
       extras.emplace_back(fmt::format("{} {}", text_at(extra, {"kind"}), name_of(extra)));
     if (!extras.empty()) out["besides"] = std::move(extras);
   }

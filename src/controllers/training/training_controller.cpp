@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "api/tree.h"
+#include "base/log.h"
 #include "controllers/batch/claim_pods.h"
 
 namespace yard {
@@ -175,7 +176,7 @@ void TrainingController::observe_dependents(TrainingWorld& world, Memory& memory
 void TrainingController::observe_extras(TrainingWorld& world) {
   const Framework& framework = framework_of(*world.job.kind);
   if (framework.extra_objects == nullptr) return;
-  for (Json& wanted : framework.extra_objects(world.job, world.pods)) {
+  for (Json& wanted : framework.extra_objects(world.job, settings_, world.pods)) {
     const Resource resource{std::string(text_at(wanted, {"apiVersion"})),
                             std::string(text_at(wanted, {"kind"}))};
     if (!client_.served(resource)) continue;  // this cluster can do without
@@ -247,6 +248,8 @@ void TrainingController::tell(const ObjectKey& key, const EventNote& note) {
   counts.successful += suffix == "Succeeded";
   counts.failed += suffix == "Failed";
   counts.restarted += suffix == "Restarting";
+  if (!suffix.empty() && suffix.size() < note.reason.size())
+    log_info("{} {}/{}: {}", kind->kind, key.ns, key.name, note.message);
   counts.deleted += note.message.starts_with("Deleted job: ");
   recorder_of(kind->controller).record(key.resource, *job, note);
 }
