@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "apiserver/access/escalation.h"
+#include "apiserver/access/request_attributes.h"
+#include "apiserver/certificate_requests.h"
 #include "apiserver/exchange.h"
 #include "apiserver/scale.h"
 #include "base/strings.h"
@@ -198,11 +200,9 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
                             options = std::move(options),
                             selection = std::move(selection)](Result<void> reached) mutable {
       if (!reached) return exchange->fail(reached.error());
-      if (watch)
-        return hub_.begin(
-            WatchRequest{exchange->kind, std::move(selection), std::move(options), rendering},
-            upgrade ? stream_messages(*upgrade, exchange->leave_http(), MessageForm::Text)
-                    : exchange->stream());
+      if (watch) {
+        return begin_watch(exchange, std::move(selection), std::move(options), rendering, upgrade);
+      }
       auto listed = list_objects(store_, *exchange->kind, selection, options);
       if (!listed) return exchange->fail(listed.error());
       exchange->responder->run_on_io(
@@ -214,6 +214,37 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
           });
     });
   });
+}
+
+void ApiServer::begin_watch(const ExchangePtr& exchange, Selection selection, ListOptions options,
+                            const Rendering& rendering, const std::optional<Upgrade>& upgrade) {
+  RequestBudget::Answer answer = budget_->take_watch(exchange->user.name);
+  if (answer.seat == nullptr) return exchange->turn_away(answer.retry_after_seconds);
+  hub_.begin(WatchRequest{exchange->kind, std::move(selection), std::move(options), rendering,
+                          watch_rights(exchange), std::move(answer.seat)},
+             upgrade ? stream_messages(*upgrade, exchange->leave_http(), MessageForm::Text)
+                     : exchange->stream());
+}
+
+WatchRights ApiServer::watch_rights(const ExchangePtr& exchange) {
+  WatchRights out;
+  out.ends = exchange->credential_ends;
+  const auto token = exchange->token;
+  if (token != nullptr) {
+    const TokenClaims& claims = token->claims;
+    out.bound_uids.push_back(claims.account_uid);
+    if (claims.pod) out.bound_uids.push_back(claims.pod->uid);
+    if (claims.secret) out.bound_uids.push_back(claims.secret->uid);
+  }
+  const bool is_admin = exchange->user.is_admin();
+  if (is_admin && token == nullptr) return out;
+  const AccessAttributes asked =
+      request_attributes(exchange->request, exchange->query, &exchange->path);
+  out.is_allowed = [this, token, is_admin, user = exchange->user, asked] {
+    if (token != nullptr && !check_holder(store_, token->claims, token->text)) return false;
+    return is_admin || decide(*access_.rules(), user, asked).allowed;
+  };
+  return out;
 }
 
 void ApiServer::write(const ExchangePtr& exchange) {
@@ -229,7 +260,8 @@ void ApiServer::write(const ExchangePtr& exchange) {
   job.context.stored = exchange->stored;
   job.context.ns = path.ns;
   job.context.name = path.name;
-  job.context.subresource = path.subresource;
+  // An approval is a status of which only the decision counts.
+  job.context.subresource = path.subresource == "approval" ? "status" : path.subresource;
   job.context.user = exchange->user.name;
   auto body = std::make_shared<RequestBody>(RequestBody{
       std::string(exchange->request.header("Content-Type")), std::move(exchange->request.body)});
@@ -284,6 +316,9 @@ void ApiServer::write(const ExchangePtr& exchange) {
 }
 
 void ApiServer::run_write(const ExchangePtr& exchange, WriteJob job, Rendering rendering) {
+  if (is_certificate_request(*exchange->kind))
+    job.plan = certificate_request_plan(std::move(job.plan), access_.rules(), exchange->user,
+                                        exchange->path.subresource);
   if (!exchange->user.is_admin())
     job.plan = within_rights(std::move(job.plan), access_.rules(), exchange->user);
   const bool dry_run = job.context.options.dry_run;

@@ -36,15 +36,5 @@ TEST(HorizontalPodAutoscaler, V1IsAViewOfV2) {
   }
 }
 
-TEST(HorizontalPodAutoscaler, V1WithoutATargetMeansEightyPercent) {
-  Json object = yaml(
-      "{apiVersion: autoscaling/v1, metadata: {annotations: "
-      "{autoscaling.alpha.kubernetes.io/metrics: 'no json'}}, spec: {}}");
-  horizontal_pod_autoscaler_v1_kind().to_stored(object);
-  EXPECT_EQ(
-      to_text(*find_path(object, {"spec", "metrics"})),
-      R"([{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":80}}}])");
-}
-
 }  // namespace
 }  // namespace yard

@@ -34,6 +34,7 @@ Result<void> prepare_pod_create(Json& pod, const Admission& admission) {
   TRY(admit_service_account(pod, admission));
   TRY(admit_priority(pod, admission.cluster));
   add_default_tolerations(pod);
+  TRY(admit_security(pod, admission));
   pod.as_object()["status"] = first_status(pod, admission.now);
   return {};
 }

@@ -21,6 +21,8 @@ const Resource kNamespace{"v1", "Namespace"};
 const Resource kConfigMap{"v1", "ConfigMap"};
 const Resource kServiceAccount{"v1", "ServiceAccount"};
 const Resource kService{"v1", "Service"};
+const Resource kEndpoints{"v1", "Endpoints"};
+const Resource kEndpointSlice{"discovery.k8s.io/v1", "EndpointSlice"};
 const Resource kCustomDefinition{"apiextensions.k8s.io/v1", "CustomResourceDefinition"};
 const Resource kStorageClass{"storage.k8s.io/v1", "StorageClass"};
 const Resource kPriorityClass{"scheduling.k8s.io/v1", "PriorityClass"};
@@ -76,12 +78,63 @@ ClientWrite kubernetes_service(int port) {
   return create(kService, "default", std::move(object));
 }
 
-// The server fills in the rest of what is built in.
-ClientWrite built_in_definition(const std::string& name) {
-  Json object = named(kCustomDefinition, "", name);
-  object.get_object()["metadata"].get_object()["annotations"] =
-      JsonObject{{"trainyard.dev/built-in", "true"}};
-  return create(kCustomDefinition, "", std::move(object));
+struct ServerPlace {
+  std::string ip;
+  int port;
+};
+
+ServerPlace server_place(const ClusterIdentity& identity) {
+  if (identity.address.empty()) return {kServiceAddress, 443};
+  return {identity.address, identity.port};
+}
+
+// The endpoints of that Service are the server's own to write, as upstream; nobody mirrors them.
+Json kubernetes_endpoints(const ClusterIdentity& identity) {
+  const ServerPlace place = server_place(identity);
+  Json object = named(kEndpoints, "default", "kubernetes");
+  object.get_object()["metadata"].get_object()["labels"] =
+      JsonObject{{"endpointslice.kubernetes.io/skip-mirror", "true"}};
+  object.get_object()["subsets"] = JsonArray{JsonObject{
+      {"addresses", JsonArray{JsonObject{{"ip", place.ip}}}},
+      {"ports",
+       JsonArray{JsonObject{{"name", "https"}, {"port", place.port}, {"protocol", "TCP"}}}}}};
+  return object;
+}
+
+Json kubernetes_slice(const ClusterIdentity& identity) {
+  const ServerPlace place = server_place(identity);
+  Json object = named(kEndpointSlice, "default", "kubernetes");
+  object.get_object()["metadata"].get_object()["labels"] =
+      JsonObject{{"kubernetes.io/service-name", "kubernetes"}};
+  object.get_object()["addressType"] = place.ip.find(':') == std::string::npos ? "IPv4" : "IPv6";
+  object.get_object()["endpoints"] = JsonArray{
+      JsonObject{{"addresses", JsonArray{place.ip}}, {"conditions", JsonObject{{"ready", true}}}}};
+  object.get_object()["ports"] =
+      JsonArray{JsonObject{{"name", "https"}, {"port", place.port}, {"protocol", "TCP"}}};
+  return object;
+}
+
+// Made, or given the place the server has this time.
+void add_placed(const Client& client, const Resource& resource, Json wanted,
+                std::vector<ClientWrite>& writes) {
+  const ObjectPtr live = client.get(resource, "default", "kubernetes");
+  if (live == nullptr) {
+    writes.push_back(create(resource, "default", std::move(wanted)));
+    return;
+  }
+  Json next = live->tree();
+  bool differs = false;
+  for (const char* part : {"subsets", "endpoints", "ports"}) {
+    const Json* value = wanted.get_object().if_contains(part);
+    if (value == nullptr) continue;
+    const Json* has = find(next, part);
+    if (has != nullptr && *has == *value) continue;
+    next.get_object()[part] = *value;
+    differs = true;
+  }
+  if (differs)
+    writes.push_back(
+        {ClientWrite::Verb::Update, resource, "default", "kubernetes", std::move(next)});
 }
 
 // Claims that name no class get a folder of this machine (controllers/storage/).
@@ -153,6 +206,13 @@ void run_next_batch(const std::shared_ptr<Batches>& batches) {
 
 }  // namespace
 
+ClientWrite built_in_definition(const std::string& name) {
+  Json object = named(kCustomDefinition, "", name);
+  object.get_object()["metadata"].get_object()["annotations"] =
+      JsonObject{{"trainyard.dev/built-in", "true"}};
+  return create(kCustomDefinition, "", std::move(object));
+}
+
 void create_initial_objects(Client& client, const ClusterIdentity& identity,
                             std::function<void(Result<void>)> done) {
   std::vector<ClientWrite> namespaces, contents;
@@ -166,6 +226,8 @@ void create_initial_objects(Client& client, const ClusterIdentity& identity,
   }
   if (client.get(kService, "default", "kubernetes") == nullptr)
     contents.push_back(kubernetes_service(identity.port));
+  add_placed(client, kEndpoints, kubernetes_endpoints(identity), contents);
+  add_placed(client, kEndpointSlice, kubernetes_slice(identity), contents);
   for (const std::string& definition : training_definition_names())
     if (client.get(kCustomDefinition, "", definition) == nullptr)
       contents.push_back(built_in_definition(definition));
