@@ -141,6 +141,7 @@ class PodRun:
         yard.wait_for(PODS, b'"phase":"Running"', 2, 10)
         flooded = self.steps(yard)
         followed = follow(yard, "flood", self.plan.flood_seconds)
+        wait_for_rotation(yard, "flood", 60)
         self.keep("flood", "ours", {"slower_percent": (flooded / quiet - 1) * 100, "kept_mb": kept_mb(yard, "flood"),
                                     **followed})
         connection.ask("DELETE", PODS)
@@ -230,9 +231,25 @@ def private_kb(pid):
     return sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_"))
 
 
+def log_files(yard, pod):
+    return [os.path.join(folder, name) for folder, _, files in os.walk(os.path.join(yard.state, "logs"))
+            for name in files if f"_{pod}_" in folder]
+
+
+def wait_for_rotation(yard, pod, seconds):
+    """Until the oldest lines have been dropped: then what is kept is what always is."""
+    until = time.monotonic() + seconds
+    while not any(path.endswith(".log.5") for path in log_files(yard, pod)):
+        if time.monotonic() > until:
+            raise RuntimeError(f"the flood did not fill its log within {seconds} s")
+        time.sleep(0.1)
+
+
 def kept_mb(yard, pod):
     total = 0
-    for folder, _, files in os.walk(os.path.join(yard.state, "logs")):
-        if f"_{pod}_" in folder:
-            total += sum(os.path.getsize(os.path.join(folder, name)) for name in files)
+    for path in log_files(yard, pod):
+        try:
+            total += os.path.getsize(path)
+        except OSError:
+            pass  # rotated away meanwhile
     return total / 1e6
