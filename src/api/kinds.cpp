@@ -98,6 +98,8 @@ const std::vector<KindPtr>& builtin_kinds() {
              priority_class_kind,
              lease_kind,
              endpoint_slice_kind,
+             node_metrics_kind,
+             pod_metrics_kind,
          }) {
       made.push_back(std::make_shared<const Kind>(row()));
     }

@@ -50,6 +50,8 @@ Kind validating_admission_policy_kind();
 Kind validating_admission_policy_binding_kind();
 Kind horizontal_pod_autoscaler_kind();
 // asked, not stored
+Kind node_metrics_kind();
+Kind pod_metrics_kind();
 Kind token_review_kind();
 Kind self_subject_review_kind();
 Kind subject_access_review_kind();
