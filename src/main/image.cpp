@@ -3,10 +3,13 @@
 
 #include <iostream>
 #include <memory>
+#include <unistd.h>
 
+#include "cli/image_pull.h"
 #include "cli/images.h"
 #include "images/user_namespace.h"
 #include "main/commands.h"
+#include "main/config.h"
 #include "main/connect.h"
 
 namespace yard {
@@ -56,6 +59,24 @@ void add_load(CLI::App* image, Program& program) {
   set_run(verb, program, options,
           [](Terminal& terminal, ImageStore& store, const std::string&,
              const ImageLoadOptions& given) { return load_images(terminal, store, given); });
+}
+
+void add_pull(CLI::App* image, Program& program) {
+  auto options = std::make_shared<ImagePullOptions>();
+  CLI::App* verb = add_verb(image, program, "pull",
+                            "Bring in an image from its registry, with this user's logins.");
+  verb->add_option("NAME", options->names, "images")->required();
+  verb->add_flag("-q,--quiet", options->is_quiet, "print only what each is called now");
+  set_run(verb, program, options,
+          [&program](Terminal& terminal, ImageStore& store, const std::string&,
+                     ImagePullOptions given) {
+            auto folder = program.folder();
+            auto config = folder ? read_config(*folder) : Result<Config>(folder.error());
+            if (!config) return print_error(config.error().message);
+            given.rewrites_line = ::isatty(STDERR_FILENO) == 1;
+            return pull_images(terminal, store, make_registry_setup(config->images.registries, {}),
+                               given);
+          });
 }
 
 void add_import(CLI::App* image, Program& program) {
@@ -129,7 +150,8 @@ void add_save(CLI::App* image, Program& program) {
 
 void add_image(Program& program) {
   CLI::App* image = program.add(
-      "image", "The images of this machine: load, import, list, remove, save.",
+      "image", "The images of this machine: pull, load, import, list, remove, save.",
+      "  trainyard image pull registry.lab/team/app:1\n"
       "  trainyard image load app.tar               what docker save or podman save wrote\n"
       "  podman save app | trainyard image load -\n"
       "  trainyard image import ./root --name app --entrypoint /bin/app\n"
@@ -137,6 +159,7 @@ void add_image(Program& program) {
       "  trainyard image prune --max-size 20Gi      the least recently used go first\n");
   image->group(kOtherCommands);
   image->require_subcommand(1);
+  add_pull(image, program);
   add_load(image, program);
   add_import(image, program);
   add_list(image, program);
