@@ -104,9 +104,12 @@ void ApiServer::resource_request(const ExchangePtr& exchange, ResourcePath path)
 
   if (!at.subresource.empty()) {
     const Subresource* sub = kind.subresource(at.subresource);
-    if (sub == nullptr || !at.rest.empty()) return exchange->fail(no_such_resource_error());
+    const bool is_proxy = at.subresource == "proxy";
+    if (sub == nullptr || (!at.rest.empty() && !is_proxy))
+      return exchange->fail(no_such_resource_error());
     if (!contains(sub->verbs, subresource_verb(method)))
       return exchange->fail(method_not_allowed_error());
+    if (is_proxy) return proxy(exchange);
     if (at.subresource == "log") return read_pod_log(exchange);
     if (at.subresource == "exec" || at.subresource == "attach" || at.subresource == "portforward")
       return connect_to_pod(exchange);
@@ -115,6 +118,8 @@ void ApiServer::resource_request(const ExchangePtr& exchange, ResourcePath path)
   }
   const bool named = !at.name.empty();
   const bool watch = at.watch_prefix || (!named && exchange->query.flag("watch"));
+  if (method == "GET" && kind.storage.empty() && kind.allows("list") && !watch)
+    return read_usage(exchange);
   if (method == "GET" && (!named || at.watch_prefix)) {
     if (!kind.allows(watch ? "watch" : "list")) return exchange->fail(method_not_allowed_error());
     return read_many(exchange, watch);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/core/pod_update.h"
 #include "api/fields.h"
 #include "api/meta/names.h"
 #include "api/schema/decode.h"
@@ -259,6 +260,11 @@ void keep_other_parts(const WriteContext& context, Json& next, const Json& live)
     object = old;
     object["metadata"] = std::move(metadata);
     object_at(object, "spec")["finalizers"] = std::move(finalizers);
+  } else if (context.subresource == "ephemeralcontainers") {
+    const Json* given = find_path(next, {"spec", "ephemeralContainers"});
+    Json added = given != nullptr ? *given : Json(JsonArray());
+    object = old;
+    object_at(object, "spec")["ephemeralContainers"] = std::move(added);
   } else if (context.kind->has_status()) {
     copy_member(object, old, "status");
     if (context.kind->kind == "Namespace")
@@ -382,6 +388,10 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
   if (context.subresource == "status") {
     if (kind.validate_status_update)
       std::ranges::move(kind.validate_status_update(next, live_tree), std::back_inserter(errors));
+  } else if (context.subresource == "ephemeralcontainers") {
+    std::ranges::move(validate_ephemeral_containers(next, live_tree), std::back_inserter(errors));
+    if (kind.validate && errors.empty())
+      std::ranges::move(kind.validate(next), std::back_inserter(errors));
   } else if (context.subresource.empty() || context.subresource == "scale") {
     if (kind.validate_update)
       std::ranges::move(kind.validate_update(next, live_tree), std::back_inserter(errors));

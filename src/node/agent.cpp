@@ -23,7 +23,7 @@ constexpr Duration kFirstStatusHold = std::chrono::milliseconds(100);
 constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
 
 std::string_view image_named(const Json& pod, std::string_view container) {
-  for (const char* list : {"initContainers", "containers"}) {
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
     for (const Json& each : list_at(pod, {"spec", list})) {
       if (text_at(each, {"name"}) == container) return text_at(each, {"image"});
     }
@@ -68,6 +68,7 @@ Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& networ
 Agent::~Agent() {
   *alive_ = false;
   if (subscription_ != 0) client_.unfollow(subscription_);
+  loop_.cancel(pressure_timer_);
   for (const auto& [uid, pod] : pods_)
     loop_.cancel(pod.timer);
 }
@@ -83,6 +84,7 @@ void Agent::start(std::function<void()> registered) {
     for (const std::string& name : node_names(options_))
       register_node(name);
     take_up_pods();
+    watch_pressure();
   });
 }
 
@@ -203,6 +205,7 @@ void Agent::sync(const std::string& uid) {
     return;
   }
   if (shut_down_since_) look_at_shutdown();
+  judge_shim(pod, *object);
   // A pod is looked at more often than it changes.
   Json tree = pod.object == object ? std::move(pod.tree) : object->tree();
   pod.object = nullptr;
@@ -244,7 +247,7 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
   if (pod.pod_ip.empty()) {
     pod.pod_ip = pod_address(pod, tree, world.record);
   }
-  for (const char* list : {"initContainers", "containers"}) {
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
     for (const Json& container : list_at(tree, {"spec", list}))
       world.images.emplace(text_at(container, {"name"}), resolve(tree, container));
   }
@@ -396,22 +399,6 @@ void Agent::renew_tokens(const std::string& uid) {
     runtime_.replace_files(uid, std::move(volume));
 }
 
-// Taken is what runs or starts: a pod that has ended has given its devices back.
-bool Agent::give_gpus(Pod& pod, const Json& tree) {
-  pod.gpus.clear();
-  const int64_t count = gpus_asked(tree);
-  if (count == 0) return true;
-  std::set<std::string> taken;
-  for (const auto& [uid, other] : pods_) {
-    const PodRecord* record = runtime_.find(uid);
-    if (record != nullptr && record->alive) taken.insert(record->gpus.begin(), record->gpus.end());
-    if (other.starting) taken.insert(other.gpus.begin(), other.gpus.end());
-  }
-  auto picked = pick_gpus(machine_.gpus, taken, count);
-  if (picked) pod.gpus = std::move(*picked);
-  return picked.has_value();
-}
-
 void Agent::launch_pod(Pod& pod, const Json& tree) {
   if (options_.simulated == 0 && !give_gpus(pod, tree)) {
     pod.starting = false;
@@ -430,9 +417,11 @@ void Agent::launch_pod(Pod& pod, const Json& tree) {
     const auto found = pods_.find(uid);
     if (found == pods_.end()) return;
     found->second.starting = false;
+    watch_pressure();
     if (started) {
+      notice_outsiders(found->second);
       found->second.problems.erase("");
-      found->second.failures.erase("");
+      found->second.shim_begins = true;
     } else if (const ObjectPtr object = client_.get(kPod, found->second.ns, found->second.name)) {
       // What the network lacks comes as ServiceUnavailable (node/network/pod_network.h).
       const bool network = started.error().reason == Reason::ServiceUnavailable;
@@ -445,7 +434,7 @@ void Agent::launch_pod(Pod& pod, const Json& tree) {
 }
 
 void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& start) {
-  for (const char* list : {"initContainers", "containers"}) {
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
     for (const Json& container : list_at(tree, {"spec", list})) {
       if (text_at(container, {"name"}) != start.container) continue;
       ContainerLaunchResult made;
@@ -476,6 +465,23 @@ void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& st
                        sync_later(uid);
                      });
     }
+  }
+}
+
+// A shim that ends before its first container has not got what it needs; the next waits a little
+// longer each time.
+void Agent::judge_shim(Pod& pod, const Object& object) {
+  const PodRecord* record = runtime_.find(pod.uid);
+  if (!pod.shim_begins || record == nullptr) return;
+  if (!record->runs.empty()) {
+    pod.shim_begins = false;
+    pod.failures.erase("");
+  } else if (!record->alive) {
+    pod.shim_begins = false;
+    note_problem(pod, object.tree(), "", "FailedCreatePodSandBox",
+                 fmt::format("Failed to create pod sandbox: the pod's shim ended before a container "
+                             "could start; its words are in {}/run/{}/shim.log",
+                             options_.state_folder, pod.uid));
   }
 }
 

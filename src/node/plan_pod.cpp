@@ -39,6 +39,7 @@ void plan_starts(const PodWorld& world, const PodView& view, PodPlan& plan) {
   for (const ContainerView& container : view.containers) {
     if (container.role == Role::Init && container.has_succeeded()) continue;
     if (container.role == Role::App && !view.init_done) return;
+    if (container.role == Role::Ephemeral && !view.apps_ran) return;
     start_if_due(world, container, plan);
     if (container.is_running() && !container.begun) return;
     if (container.role == Role::Init) return;
@@ -169,7 +170,7 @@ bool plan_end(const PodWorld& world, const PodView& view, const Ending& ending, 
 std::optional<Time> end_of_work(const PodView& view) {
   Time last{};
   for (const ContainerView& container : view.containers) {
-    if (container.role == Role::Sidecar) continue;
+    if (container.role == Role::Sidecar || container.role == Role::Ephemeral) continue;
     const bool counts = container.role == Role::App ? !view.init_failed : view.init_failed;
     if (counts && container.role == Role::App && !container.has_ended_for_good())
       return std::nullopt;

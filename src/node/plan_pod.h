@@ -41,10 +41,12 @@ struct RunMemory {
   bool told_to_end = false;       // it has had its stop signal
 };
 
-// A pod that uses more of the disk than it may (pod_storage.h).
+// A pod that uses more of the disk than it may (pod_storage.h), or has to make room on a machine
+// that runs short (pressure.h): the latter is the system's doing.
 struct Eviction {
   std::string message;
   Time at{};
+  bool disruption = false;
 };
 
 // All that matters for one pod at one moment.

@@ -74,8 +74,9 @@ std::string_view gang_words(const Object& pod) {
 
 }  // namespace
 
-Scheduler::Scheduler(Client& client, Loop& loop)
+Scheduler::Scheduler(Client& client, Loop& loop, bool shares_network)
     : client_(client), loop_(loop), events_(loop, client, "default-scheduler") {
+  if (shares_network) cluster_.share_network();
   subscriptions_.push_back(
       client_.follow(kNode, [this](const ObjectEvent& event) { on_node(event); }));
   for (const ObjectPtr& object : client_.list(kNode))

@@ -179,6 +179,13 @@ class Yard:
         self._api = None
         eventually(lambda: Api(self.kubeconfig, self.folder).request("GET", "/readyz").status == 200, about="/readyz")
 
+    def give(self, folder):
+        """What a test made there is the user's, if servers run as one."""
+        if self.user:
+            for parent, _, files in os.walk(folder):
+                for path in [parent, *(os.path.join(parent, name) for name in files)]:
+                    os.chown(path, self.user.pw_uid, self.user.pw_gid)
+
     def down(self):
         if self._api:
             self._api.close()
