@@ -106,6 +106,8 @@ const std::vector<KindPtr>& builtin_kinds() {
              priority_class_kind,
              lease_kind,
              endpoint_slice_kind,
+             node_metrics_kind,
+             pod_metrics_kind,
              runtime_class_kind,
              flow_schema_kind,
              priority_level_configuration_kind,

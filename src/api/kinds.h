@@ -64,6 +64,8 @@ Kind volume_attachment_kind();
 Kind certificate_signing_request_kind();
 Kind api_service_kind();
 // asked, not stored
+Kind node_metrics_kind();
+Kind pod_metrics_kind();
 Kind token_review_kind();
 Kind self_subject_review_kind();
 Kind subject_access_review_kind();

@@ -112,6 +112,11 @@ std::shared_ptr<HttpStream> ApiServer::Exchange::stream(std::string content_type
   return responder->stream(200, std::move(headers));
 }
 
+std::shared_ptr<HttpStream> ApiServer::Exchange::stream_as(int status, Headers headers) {
+  count(status);
+  return responder->stream(status, std::move(headers));
+}
+
 Rendering ApiServer::Exchange::rendering(const Representation& representation) const {
   Rendering out;
   out.representation = representation;

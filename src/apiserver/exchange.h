@@ -21,6 +21,8 @@ class ApiServer::Exchange {
   std::shared_ptr<HttpStream> stream(
       std::string content_type = "application/json");  // a watch or a log: 200 and its headers
 
+  std::shared_ptr<HttpStream> stream_as(int status, Headers headers);  // another server's answer
+
   Rendering rendering(const Representation& representation) const;
 
   ApiServer& server;

@@ -94,6 +94,15 @@ Result<void> check_bound(const Json& pod, std::string_view name) {
 
 }  // namespace
 
+// Nodes that only pretend say so by a label of ours (node/node_object.h).
+bool ApiServer::is_played(const Json& pod) const {
+  const ObjectPtr node =
+      store_.get(Key{"nodes", "", std::string(text_at(pod, {"spec", "nodeName"}))});
+  if (node == nullptr) return false;
+  const Json tree = node->tree();
+  return find_path(tree, {"metadata", "labels", "trainyard.dev/simulated"}) != nullptr;
+}
+
 void ApiServer::connect_to_pod(const ExchangePtr& exchange) {
   exchange->labels.verb = "CONNECT";
   const std::string what = exchange->path.subresource;
@@ -124,6 +133,11 @@ void ApiServer::connect_to_pod(const ExchangePtr& exchange) {
     }
     if (auto bound = check_bound(pod, name); !bound) return exchange->fail(bound.error());
     if (!upgrade) return exchange->fail(upgrade.error());
+    if (is_played(pod))
+      return exchange->fail(error(
+          Reason::BadRequest, fmt::format("pod {} is played on a simulated node: it has no process "
+                                          "to {} (a server started without --simulate runs pods)",
+                                          quoted(name), is_port ? "forward ports to" : what)));
     if (pod_streams_ == nullptr)
       return exchange->fail(error(Reason::ServiceUnavailable,
                                   "no node agent runs in this server: no process can be reached"));

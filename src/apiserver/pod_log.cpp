@@ -146,6 +146,10 @@ void ApiServer::read_pod_log(const ExchangePtr& exchange) {
     }
     if (auto has_run = check_has_run(pod, request); !has_run)
       return exchange->fail(has_run.error());
+    if (is_played(pod))
+      return exchange->fail(error(
+          Reason::BadRequest, fmt::format("pod {} is played on a simulated node: it says nothing",
+                                          quoted(request.pod))));
     if (pod_streams_ == nullptr)
       return exchange->fail(error(Reason::ServiceUnavailable,
                                   "no node agent runs in this server: there are no logs"));

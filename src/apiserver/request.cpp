@@ -10,6 +10,8 @@ bool is_false(std::string_view text) {
   return text == "0" || equals_ignore_case(text, "false");
 }
 
+constexpr size_t kProxySegment = 6;  // api/v1/namespaces/NS/pods/NAME/proxy
+
 Result<std::string> path_segment(std::string_view encoded) {
   bool ok = true;
   std::string text = percent_decode(encoded, false, &ok);
@@ -83,6 +85,10 @@ Result<std::optional<ResourcePath>> parse_resource_path(std::string_view path) {
   while (path.ends_with("/"))
     path.remove_suffix(1);
   for (const std::string_view part : split(path, '/')) {
+    if (parts.size() > kProxySegment && parts[kProxySegment] == "proxy") {
+      parts.emplace_back(part);  // another server's path: whatever it means is its own business
+      continue;
+    }
     std::string decoded = TRY(path_segment(part));
     parts.push_back(std::move(decoded));
   }

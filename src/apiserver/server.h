@@ -24,6 +24,8 @@
 namespace yard {
 
 class PodStreams;
+class UsageSource;
+struct ServicePlace;
 struct PodProcessRequest;
 struct Upgrade;
 
@@ -63,11 +65,14 @@ class ApiServer {
   }
   // Who answers for the pods of this machine; null: nobody. Before the first request.
   void set_pod_streams(PodStreams* streams) { pod_streams_ = streams; }
+  // Who knows what pods use; null: nobody. Before the first request.
+  void set_usage(UsageSource* usage) { usage_ = usage; }
   // Who makes and reads ServiceAccount tokens; null: there are none. Before the first request.
   void set_tokens(std::shared_ptr<const Tokens> tokens) { tokens_ = std::move(tokens); }
 
  private:
   class Exchange;
+  class Proxied;
   using ExchangePtr = std::shared_ptr<Exchange>;
   void authenticate(const ExchangePtr& exchange);
   void authenticate_token(const ExchangePtr& exchange, std::string token);
@@ -80,14 +85,18 @@ class ApiServer {
   void resource_request(const ExchangePtr& exchange, ResourcePath path);
   void read_one(const ExchangePtr& exchange);
   void read_pod_log(const ExchangePtr& exchange);
+  bool is_played(const Json& pod) const;
   void connect_to_pod(const ExchangePtr& exchange);  // exec, attach, portforward
   void open_process(const ExchangePtr& exchange, const Upgrade& upgrade, PodProcessRequest request,
                     bool attach);
   void forward_ports(const ExchangePtr& exchange, const Upgrade& upgrade, const std::string& uid,
                      std::vector<int> ports);
+  void proxy(const ExchangePtr& exchange);       // to a port of a pod or service
+  Result<ServicePlace> proxy_place(const Kind& kind, const Object& object, const std::string& port);
+  void read_usage(const ExchangePtr& exchange);  // metrics.k8s.io
   void read_many(const ExchangePtr& exchange, bool watch);
   void begin_watch(const ExchangePtr& exchange, Selection selection, ListOptions options,
-                   const Rendering& rendering);
+                   const Rendering& rendering, const std::optional<Upgrade>& upgrade);
   WatchRights watch_rights(const ExchangePtr& exchange);
   void write(const ExchangePtr& exchange);
   void delete_many(const ExchangePtr& exchange);
@@ -114,6 +123,7 @@ class ApiServer {
   std::vector<std::function<std::string()>> metric_sources_;
   std::atomic<bool> ready_{false};
   PodStreams* pod_streams_ = nullptr;
+  UsageSource* usage_ = nullptr;
   std::function<std::vector<std::string>(std::string_view)> create_warnings_;
   std::shared_ptr<const Tokens> tokens_;
   std::vector<KindPtr> custom_kinds_;

@@ -342,7 +342,7 @@ TEST_F(ServerTest, WithoutCredentialsOnlyFourPathsAnswer) {
 }
 
 TEST_F(ServerTest, WhatIsNotServedIsNotFound) {
-  for (const char* path : {"pods/p/proxy", "pods/p/attach/x"}) {
+  for (const char* path : {"pods/p/resize", "pods/p/attach/x"}) {
     const std::string target = std::string("/api/v1/namespaces/default/") + path;
     EXPECT_EQ(yard.call("POST", target, "{}").status, 404) << path;
     EXPECT_EQ(yard.call("GET", target).status, 404) << path;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/core/pod_update.h"
 #include "api/fields.h"
 #include "api/meta/names.h"
 #include "api/schema/decode.h"
@@ -259,6 +260,11 @@ void keep_other_parts(const WriteContext& context, Json& next, const Json& live)
     object = old;
     object["metadata"] = std::move(metadata);
     object_at(object, "spec")["finalizers"] = std::move(finalizers);
+  } else if (context.subresource == "ephemeralcontainers") {
+    const Json* given = find_path(next, {"spec", "ephemeralContainers"});
+    Json added = given != nullptr ? *given : Json(JsonArray());
+    object = old;
+    object_at(object, "spec")["ephemeralContainers"] = std::move(added);
   } else if (context.kind->has_status()) {
     copy_member(object, old, "status");
     if (context.kind->kind == "Namespace")
@@ -289,6 +295,17 @@ void fill_server_metadata(const Kind& kind, const WriteContext& context, Random&
   if (kind.tracks_generation) metadata["generation"] = 1;
 }
 
+// A status that may come with a create belongs to nobody.
+void track_created(const WriteContext& context, Json& tree) {
+  Json status;
+  if (const Json* given = find(tree, "status"); given != nullptr && context.kind->has_status()) {
+    status = *given;
+    tree.get_object().erase("status");
+  }
+  track_update(nullptr, tree, *context.kind->schema, writer_of(context));
+  if (!status.is_null()) tree.get_object()["status"] = std::move(status);
+}
+
 // A create after decoding. `applied`: server-side apply has set managedFields already.
 Result<Change> create_from(const WriteContext& context, Json tree,
                            std::vector<std::string> warnings, bool applied) {
@@ -313,7 +330,7 @@ Result<Change> create_from(const WriteContext& context, Json tree,
     metadata["name"] = prefix.substr(0, kGeneratedBase) + random.name_suffix(kGeneratedSuffix);
   }
   if (kind.set_defaults) kind.set_defaults(tree);
-  if (!applied) track_update(nullptr, tree, *kind.schema, writer_of(context));
+  if (!applied) track_created(context, tree);
   fill_server_metadata(kind, context, random, metadata_of(tree));
   TRY(check_namespace_accepts(context, text_at(tree, {"metadata", "name"})));
   if (kind.prepare_create) TRY(kind.prepare_create(tree, admission(context, random, warnings)));
@@ -371,6 +388,10 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
   if (context.subresource == "status") {
     if (kind.validate_status_update)
       std::ranges::move(kind.validate_status_update(next, live_tree), std::back_inserter(errors));
+  } else if (context.subresource == "ephemeralcontainers") {
+    std::ranges::move(validate_ephemeral_containers(next, live_tree), std::back_inserter(errors));
+    if (kind.validate && errors.empty())
+      std::ranges::move(kind.validate(next), std::back_inserter(errors));
   } else if (context.subresource.empty() || context.subresource == "scale") {
     if (kind.validate_update)
       std::ranges::move(kind.validate_update(next, live_tree), std::back_inserter(errors));

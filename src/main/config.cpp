@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "api/meta/quantity.h"
 #include "base/strings.h"
 #include "json/yaml.h"
 #include "json/yaml_places.h"
@@ -64,14 +65,24 @@ Result<LogLevel> level_named(const ConfigText& config, const Json& value) {
   return wrong(config, {"logLevel"}, "must be debug, info, warning, error or off");
 }
 
-// logs: {retention: 24h}
+// logs: {retention: 24h, maxSize: 10Gi}
 Result<void> read_logs(const ConfigText& source, const Json& value, Config& config) {
   if (!value.is_object())
     return wrong(source, {"logs"}, "must be a mapping, as {retention: 24h} is");
   for (const auto& member : value.get_object()) {
     const std::string key(member.key());
+    if (key == "maxSize") {
+      const auto size = member.value().is_string()
+                            ? Quantity::parse(std::string_view(member.value().get_string()))
+                            : Result<Quantity>(error(Reason::Invalid, ""));
+      if (!size || size->value() < 0)
+        return wrong(source, {"logs", key}, "must be a size, as 10Gi or 500M is");
+      config.log_bytes = static_cast<uint64_t>(size->value());
+      continue;
+    }
     if (key != "retention")
-      return wrong(source, {"logs", key}, "is no setting; known is logs.retention");
+      return wrong(source, {"logs", key},
+                   "is no setting; known are logs.retention and logs.maxSize");
     const auto length = member.value().is_string()
                             ? parse_go_duration(std::string_view(member.value().get_string()))
                             : std::nullopt;

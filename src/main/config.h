@@ -17,6 +17,7 @@ struct Config {
   std::optional<int> port;
   std::optional<LogLevel> log_level;
   std::optional<Duration> log_retention;  // logs.retention: of pods whose job is gone
+  std::optional<uint64_t> log_bytes;      // logs.maxSize: of all pods that are gone, together
   ImageConfig images;
   bool shared_network = false;  // network: shared
 };

@@ -73,13 +73,14 @@ void add_pod(std::vector<ArchivedLog>& out, const fs::path& folder, const std::s
   }
 }
 
-// What the agent noted of the pod when it began: whose it was.
-bool is_owned_by(const fs::path& folder, const std::string& name) {
+// What the agent noted of the pod when it began: its whole name, and whose it was.
+bool is_of(const fs::path& folder, const std::string& name) {
   std::ifstream in(folder / "pod.json", std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
   const auto parsed = parse_json(text.str());
-  return parsed && text_at(parsed->value, {"owner", "name"}) == name;
+  return parsed && (text_at(parsed->value, {"pod"}) == name ||
+                    text_at(parsed->value, {"owner", "name"}) == name);
 }
 
 }  // namespace
@@ -95,7 +96,7 @@ std::vector<ArchivedLog> archived_logs(const std::string& state_folder,
   std::ranges::sort(folders);
   for (const fs::path& folder : folders) {
     const std::string pod = pod_in_folder(folder.filename().string(), name_space);
-    if (!pod.empty() && (pod == name || is_owned_by(folder, name))) add_pod(out, folder, pod);
+    if (!pod.empty() && (pod == name || is_of(folder, name))) add_pod(out, folder, pod);
   }
   return out;
 }

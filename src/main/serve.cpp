@@ -42,6 +42,7 @@
 #include "main/restore.h"
 #include "net/loop.h"
 #include "net/server.h"
+#include "net/unverified_tls.h"
 #include "node/agent.h"
 #include "node/images/resolve_image.h"
 #include "node/log_archive.h"
@@ -51,6 +52,7 @@
 #include "node/server_pod.h"
 #include "node/shim_program.h"
 #include "node/simulated/played_pods.h"
+#include "node/usage_meter.h"
 #include "node/volume_updates.h"
 #include "scheduler/scheduler.h"
 #include "store/sqlite_log.h"
@@ -59,7 +61,6 @@
 namespace yard {
 namespace {
 
-constexpr Duration kLogRetention = std::chrono::hours(24);
 constexpr std::string_view kPortFile = "port", kPidFile = "server.pid";
 
 // Tells the one who started us; the message is one line.
@@ -303,10 +304,17 @@ int serve(StateFolder folder, const ServeOptions& given) {
       sandbox_degradations({geteuid() == 0, probe_sandbox(*shim, state), runtime.refusals()});
   PlayedPodRuntime played(*loop);
   NodeStreams pod_streams(client, *loop, runtime);
-  LogArchive log_archive(client, *loop, state + "/logs",
-                         config->log_retention.value_or(kLogRetention));
+  LogBounds log_bounds;
+  if (config->log_retention) log_bounds.retention = *config->log_retention;
+  if (config->log_bytes) log_bounds.most_bytes = *config->log_bytes;
+  LogArchive log_archive(client, *loop, state + "/logs", log_bounds);
   pod_streams.set_archive(&log_archive);
   api.set_pod_streams(&pod_streams);
+  const std::string own_node =
+      options.node.name.empty() ? lower(machine.hostname) : options.node.name;
+  UsageMeter usage(*loop, runtime, simulated ? "" : own_node, machine.cpus,
+                   look_at_machine(state, *loop));
+  api.set_usage(&usage);
   NodeOptions node = options.node;
   if (!simulated) node.network_problem = network.problem();
   node.images = config->images;
@@ -331,10 +339,14 @@ int serve(StateFolder folder, const ServeOptions& given) {
     };
     controllers = std::make_unique<Controllers>(*loop, client, identity, state, token_source, sign,
                                                 [&api] { return served_versions(*api.kinds()); });
-    scheduler = std::make_unique<Scheduler>(client, *loop);
+    const bool shares_network = !simulated && network.island == nullptr;
+    scheduler = std::make_unique<Scheduler>(client, *loop, shares_network);
     PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
     agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node, machine,
                                     simulated ? nullptr : &token_source);
+    agent->set_tls(make_unverified_tls);
+    if (!simulated && has_gpu_driver()) agent->set_gpu_processes(gpu_outsiders);
+    if (!simulated) agent->set_meter([state] { return read_room(state); }, &usage);
     if (!simulated) {
       start_names(network, client, *loop, [&agent](std::string problem) {
         if (agent) agent->set_network_problem(std::move(problem));

@@ -131,6 +131,7 @@ class RawSocket {
       bytes.remove_prefix(static_cast<size_t>(sent));
     }
   }
+  int fd() const { return fd_; }
   void end_sending() { ::shutdown(fd_, SHUT_WR); }
   void close() {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));

@@ -18,10 +18,12 @@ namespace {
 
 const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
 using std::chrono::seconds;
+constexpr size_t kMostTrees = 32;
+constexpr Duration kFirstStatusHold = std::chrono::milliseconds(100);
 constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
 
 std::string_view image_named(const Json& pod, std::string_view container) {
-  for (const char* list : {"initContainers", "containers"}) {
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
     for (const Json& each : list_at(pod, {"spec", list})) {
       if (text_at(each, {"name"}) == container) return text_at(each, {"image"});
     }
@@ -66,6 +68,7 @@ Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& networ
 Agent::~Agent() {
   *alive_ = false;
   if (subscription_ != 0) client_.unfollow(subscription_);
+  loop_.cancel(pressure_timer_);
   for (const auto& [uid, pod] : pods_)
     loop_.cancel(pod.timer);
 }
@@ -81,6 +84,7 @@ void Agent::start(std::function<void()> registered) {
     for (const std::string& name : node_names(options_))
       register_node(name);
     take_up_pods();
+    watch_pressure();
   });
 }
 
@@ -178,9 +182,14 @@ void Agent::on_pod(const ObjectEvent& event) {
   sync_later(pod.uid);
 }
 
+// A look that is due for several reasons is taken once.
 void Agent::sync_later(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end() || std::exchange(found->second.posted, true)) return;
   loop_.post([this, uid, alive = alive_] {
-    if (*alive) sync(uid);
+    if (!*alive) return;
+    const auto there = pods_.find(uid);
+    if (there != pods_.end() && there->second.posted) sync(uid);
   });
 }
 
@@ -188,6 +197,7 @@ void Agent::sync(const std::string& uid) {
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return;
   Pod& pod = found->second;
+  pod.posted = false;
   pod.again = pod.again || pod.busy;
   const ObjectPtr object = client_.get(kPod, pod.ns, pod.name);
   if (pod.gone || object == nullptr || object->uid() != pod.uid) {
@@ -195,11 +205,30 @@ void Agent::sync(const std::string& uid) {
     return;
   }
   if (shut_down_since_) look_at_shutdown();
-  PodWorld world = observe(pod, object->tree());
+  judge_shim(pod, *object);
+  // A pod is looked at more often than it changes.
+  Json tree = pod.object == object ? std::move(pod.tree) : object->tree();
+  pod.object = nullptr;
+  PodWorld world = observe(pod, std::move(tree));
   PodPlan plan = plan_pod(world);
   if (const std::string text = to_text(plan); !text.empty())
     log_debug("pod {}/{}: {}", pod.ns, pod.name, text);
   act(pod, world, std::move(plan));
+  keep_tree(pod, object, std::move(world.pod));
+}
+
+// Only of the newest few: a tree is several times its object's bytes.
+void Agent::keep_tree(Pod& pod, const ObjectPtr& object, Json tree) {
+  pod.tree = std::move(tree);
+  pod.object = object;
+  if (std::ranges::find(with_tree_, pod.uid) != with_tree_.end()) return;
+  with_tree_.push_back(pod.uid);
+  if (with_tree_.size() <= kMostTrees) return;
+  if (const auto oldest = pods_.find(with_tree_.front()); oldest != pods_.end()) {
+    oldest->second.tree = nullptr;
+    oldest->second.object = nullptr;
+  }
+  with_tree_.pop_front();
 }
 
 PodWorld Agent::observe(Pod& pod, Json tree) {
@@ -218,7 +247,7 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
   if (pod.pod_ip.empty()) {
     pod.pod_ip = pod_address(pod, tree, world.record);
   }
-  for (const char* list : {"initContainers", "containers"}) {
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
     for (const Json& container : list_at(tree, {"spec", list}))
       world.images.emplace(text_at(container, {"name"}), resolve(tree, container));
   }
@@ -239,7 +268,7 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
 void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   // While a status is being stored containers need not wait for the disk; what the next one tells
   // follows it.
-  const bool may_write = !pod.busy;
+  const bool may_write = !pod.busy && !holds_status(pod, plan);
   // What a status tells is announced once that status is stored: a lost race announces nothing
   // twice.
   std::vector<EventNote> announced;
@@ -286,15 +315,26 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   if (plan.delete_object) delete_object(pod);
 }
 
-LaunchFacts Agent::launch_facts(const Pod& pod) const {
+// Most pods run within milliseconds: then one status tells it all, and one write is spared.
+bool Agent::holds_status(Pod& pod, const PodPlan& plan) {
+  if (!plan.status_may_wait) return false;
+  if (!pod.hold_status) pod.hold_status = loop_.now() + kFirstStatusHold;
+  if (loop_.now() >= *pod.hold_status) return false;
+  wait_until(pod, *pod.hold_status);
+  return true;
+}
+
+LaunchFacts Agent::launch_facts(const Pod& pod) {
   LaunchFacts out;
   out.env.pod_ip = pod.pod_ip;
   out.env.host_ip = options_.address;
-  if (const ObjectPtr node = client_.get(kNode, "", options_.name)) {
-    const Json tree = node->tree();
-    if (const Json* allocatable = find_path(tree, {"status", "allocatable"}))
-      out.env.allocatable = *allocatable;
+  if (const ObjectPtr node = client_.get(kNode, "", options_.name); node != node_) {
+    node_ = node;
+    const Json tree = node != nullptr ? node->tree() : Json();
+    const Json* allocatable = find_path(tree, {"status", "allocatable"});
+    allocatable_ = allocatable != nullptr ? *allocatable : Json();
   }
+  if (!allocatable_.is_null()) out.env.allocatable = allocatable_;
   out.env.find = [this, ns = pod.ns](std::string_view kind, std::string_view name) {
     const bool is_volume = kind == "PersistentVolume";  // the only one without a namespace
     const ObjectPtr object = client_.get({"v1", std::string(kind)}, is_volume ? "" : ns, name);
@@ -359,22 +399,6 @@ void Agent::renew_tokens(const std::string& uid) {
     runtime_.replace_files(uid, std::move(volume));
 }
 
-// Taken is what runs or starts: a pod that has ended has given its devices back.
-bool Agent::give_gpus(Pod& pod, const Json& tree) {
-  pod.gpus.clear();
-  const int64_t count = gpus_asked(tree);
-  if (count == 0) return true;
-  std::set<std::string> taken;
-  for (const auto& [uid, other] : pods_) {
-    const PodRecord* record = runtime_.find(uid);
-    if (record != nullptr && record->alive) taken.insert(record->gpus.begin(), record->gpus.end());
-    if (other.starting) taken.insert(other.gpus.begin(), other.gpus.end());
-  }
-  auto picked = pick_gpus(machine_.gpus, taken, count);
-  if (picked) pod.gpus = std::move(*picked);
-  return picked.has_value();
-}
-
 void Agent::launch_pod(Pod& pod, const Json& tree) {
   if (options_.simulated == 0 && !give_gpus(pod, tree)) {
     pod.starting = false;
@@ -393,9 +417,11 @@ void Agent::launch_pod(Pod& pod, const Json& tree) {
     const auto found = pods_.find(uid);
     if (found == pods_.end()) return;
     found->second.starting = false;
+    watch_pressure();
     if (started) {
+      notice_outsiders(found->second);
       found->second.problems.erase("");
-      found->second.failures.erase("");
+      found->second.shim_begins = true;
     } else if (const ObjectPtr object = client_.get(kPod, found->second.ns, found->second.name)) {
       // What the network lacks comes as ServiceUnavailable (node/network/pod_network.h).
       const bool network = started.error().reason == Reason::ServiceUnavailable;
@@ -408,7 +434,7 @@ void Agent::launch_pod(Pod& pod, const Json& tree) {
 }
 
 void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& start) {
-  for (const char* list : {"initContainers", "containers"}) {
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
     for (const Json& container : list_at(tree, {"spec", list})) {
       if (text_at(container, {"name"}) != start.container) continue;
       ContainerLaunchResult made;
@@ -439,6 +465,23 @@ void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& st
                        sync_later(uid);
                      });
     }
+  }
+}
+
+// A shim that ends before its first container has not got what it needs; the next waits a little
+// longer each time.
+void Agent::judge_shim(Pod& pod, const Object& object) {
+  const PodRecord* record = runtime_.find(pod.uid);
+  if (!pod.shim_begins || record == nullptr) return;
+  if (!record->runs.empty()) {
+    pod.shim_begins = false;
+    pod.failures.erase("");
+  } else if (!record->alive) {
+    pod.shim_begins = false;
+    note_problem(pod, object.tree(), "", "FailedCreatePodSandBox",
+                 fmt::format("Failed to create pod sandbox: the pod's shim ended before a container "
+                             "could start; its words are in {}/run/{}/shim.log",
+                             options_.state_folder, pod.uid));
   }
 }
 

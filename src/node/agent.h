@@ -2,6 +2,7 @@
 // The node agent: for each pod bound to this node observe → plan (plan_pod.h) → act. It knows the
 // cluster through Client and processes through PodRuntime. Loop thread.
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,9 +11,11 @@
 #include "base/loop.h"
 #include "client/client.h"
 #include "client/event_recorder.h"
+#include "client/usage_source.h"
 #include "node/network/pod_network.h"
 #include "node/node_object.h"
 #include "node/plan_pod.h"
+#include "node/pressure.h"
 #include "node/pod_launch.h"
 #include "node/pod_runtime.h"
 #include "node/pod_tokens.h"
@@ -28,6 +31,12 @@ class Agent {
   ~Agent();
 
   // Before start().
+  void set_tls(TlsMaker maker) { prober_.set_tls(std::move(maker)); }
+  // How much the machine has left (blocking), and what pods use of it: without these no pod is
+  // evicted when it runs short. `usage` may be null.
+  void set_meter(std::function<MachineRoom()> room, UsageSource* usage);
+  // Who else computes on the machine's GPUs (node/gpus.h); blocking.
+  void set_gpu_processes(OutsiderSearch search) { gpu_processes_ = std::move(search); }
   void set_gpus(std::vector<Gpu> gpus) { machine_.gpus = std::move(gpus); }
   const NodeOptions& options() const { return options_; }
   // Registers the node, takes up the pods of an earlier server, then follows the API. `registered`
@@ -47,7 +56,12 @@ class Agent {
     std::string uid, ns, name;
     bool busy = false;  // a write is under way; then the pod is looked at again
     bool again = false;
+    bool posted = false;  // a look is on its way
+    ObjectPtr object;     // what `tree` was read from
+    Json tree;
+    std::optional<Time> hold_status;  // its first status waits until then for something to tell
     bool starting = false;
+    bool shim_begins = false;       // it is up, and no container has started yet
     bool gone = false;              // its object is no more
     std::vector<std::string> gpus;  // while it starts or runs
     std::string pod_ip;
@@ -71,8 +85,10 @@ class Agent {
   Pod& pod_of(std::string_view uid, std::string_view ns, std::string_view name);
   void sync_later(const std::string& uid);
   void sync(const std::string& uid);
+  void keep_tree(Pod& pod, const ObjectPtr& object, Json tree);
   PodWorld observe(Pod& pod, Json tree);
   void act(Pod& pod, PodWorld& world, PodPlan plan);
+  bool holds_status(Pod& pod, const PodPlan& plan);
   void observe_gate(Pod& pod, PodWorld& world);
   void knock(Pod& pod, const PodWorld& world);
   void start_pod(Pod& pod, const Json& tree);
@@ -81,6 +97,7 @@ class Agent {
   void start_container(Pod& pod, const Json& tree, const PodPlan::Start& start);
   void note_problem(Pod& pod, const Json& tree, const std::string& container, std::string reason,
                     std::string message);
+  void judge_shim(Pod& pod, const Object& object);
   void end_gone_pod(Pod& pod);
   void refresh_memory(Pod& pod, const PodRecord* record);
   RunMemory* memory_of(const std::string& uid, const std::string& container, int run);
@@ -92,14 +109,21 @@ class Agent {
                    const HandlerOutcome& outcome);
   void record_for(const std::string& uid, const EventNote& text);
   void measure_if_due(Pod& pod, const Json& tree);
+  void watch_pressure();
+  void look_at_room();
+  void take_room(const MachineRoom& room);
+  void make_room(Shortage shortage, const MachineRoom& room);
+  void evict_for(Shortage shortage, const MachineRoom& room,
+                 const std::map<std::string, PodUsage>& used);
   void look_at_shutdown();
   void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventNote> announced);
   void delete_object(Pod& pod);
   void wait_until(Pod& pod, Time at);
   std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);
-  LaunchFacts launch_facts(const Pod& pod) const;
+  LaunchFacts launch_facts(const Pod& pod);
   std::vector<Json> services_beside(const Pod& pod) const;
   bool give_gpus(Pod& pod, const Json& tree);
+  void notice_outsiders(const Pod& pod);
   ImageResolution resolve(const Json& pod, const Json& container) const;
 
   Client& client_;
@@ -113,10 +137,22 @@ class Agent {
   std::function<void()> registered_;
   std::optional<Time> shut_down_since_;
   std::function<void()> shut_down_done_;
+  std::function<MachineRoom()> read_room_;
+  UsageSource* usage_ = nullptr;
+  OutsiderSearch gpu_processes_;
+  NodePressure pressure_;
+  TimerId pressure_timer_ = 0;
+  bool looks_at_room_ = false;
   PodTokens tokens_;
   std::map<std::string, Pod, std::less<>> pods_;
+  std::deque<std::string> with_tree_;  // uids
+  ObjectPtr node_;                     // what `allocatable_` was read from
+  Json allocatable_;                   // of the node
   Client::Subscription subscription_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
+
+// What this machine has left. Blocking.
+MachineRoom read_room(const std::string& state_folder);
 
 }  // namespace yard

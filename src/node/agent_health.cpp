@@ -17,7 +17,7 @@ constexpr Duration kMeasureEvery = std::chrono::seconds(5);
 constexpr Duration kLongestShutdown = std::chrono::seconds(14);
 
 const Json* container_spec(const Json& pod, std::string_view name) {
-  for (const char* list : {"containers", "initContainers"}) {
+  for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
     for (const Json& container : list_at(pod, {"spec", list})) {
       if (text_at(container, {"name"}) == name) return &container;
     }

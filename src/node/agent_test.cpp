@@ -215,6 +215,103 @@ TEST_F(AgentTest, RestartsOnlyEverCountUp) {
   EXPECT_EQ(seen, (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
 }
 
+TEST_F(AgentTest, AShimThatCannotBeginIsTriedAgainMoreAndMoreSeldom) {
+  runtime_.shims_die = true;
+  create(R"("restartPolicy":"Always")");
+  EXPECT_EQ(runtime_.started_shims, 1);
+  harness_.loop.advance(std::chrono::seconds(60));
+  EXPECT_GE(runtime_.started_shims, 5);
+  EXPECT_LE(runtime_.started_shims, 8) << "1, 2, 4 ... seconds apart";
+  EXPECT_EQ(phase(), "Pending");
+  EXPECT_FALSE(messages_of("FailedCreatePodSandBox").empty());
+  runtime_.shims_die = false;
+  harness_.loop.advance(std::chrono::seconds(70));
+  EXPECT_EQ(phase(), "Running");
+}
+
+TEST_F(AgentTest, OutsidersOnAPodsGpuAreNoticed) {
+  agent_.reset();
+  MachineFacts machine;
+  machine.hostname = "Box";
+  machine.cpus = 4;
+  machine.memory_bytes = int64_t{8} << 30;
+  agent_ = std::make_unique<Agent>(client_, harness_.loop, runtime_, network_, NodeOptions{}, machine);
+  agent_->set_gpus(pretended_gpus(2));
+  agent_->set_gpu_processes([](const std::vector<int>&) {
+    return std::vector<GpuProcess>{{"0", 77, "python3"}, {"1", 78, "other"}};
+  });
+  agent_->start();
+  settle();
+  create_with(R"("resources":{"limits":{"nvidia.com/gpu":1}})");
+  EXPECT_EQ(messages_of("GPUInUse"),
+            (std::vector<std::string>{
+                "GPU 0 is also used by process 77 (python3), which belongs to no pod"}));
+}
+
+// A machine that a test makes run short.
+class PressureTest : public AgentTest, public UsageSource {
+ protected:
+  PressureTest() {
+    room_.memory_available = int64_t{4} << 30;
+    agent_->set_meter([this] { return room_; }, this);
+  }
+  void measure(std::function<void(const UsageReport&)> done) override {
+    ++measured_;
+    harness_.loop.post([this, done = std::move(done)] { done(report_); });
+  }
+  Json node() { return harness_.call("GET", "/api/v1/nodes/box").json; }
+  void pass(int seconds) { harness_.loop.advance(std::chrono::seconds(seconds)); }
+
+  MachineRoom room_;
+  UsageReport report_;
+  int measured_ = 0;
+};
+
+TEST_F(PressureTest, AGreedyPodGoesAndTheNodeTakesNoMoreUntilItIsOver) {
+  create(R"("restartPolicy":"Always")");
+  const std::string greedy = uid();
+  pass(60);
+  EXPECT_EQ(phase(), "Running");
+  EXPECT_EQ(measured_, 0) << "pods are measured only when there is need";
+  room_.memory_available = int64_t{50} << 20;
+  report_.pods[greedy]["c"].memory_bytes = int64_t{1} << 30;
+  pass(15);
+  const Json gone = pod();
+  EXPECT_EQ(phase(), "Failed");
+  EXPECT_EQ(text_at(gone, {"status", "reason"}), "Evicted");
+  const std::string words =
+      "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. "
+      "Container c was using 1Gi, request is 0, has larger consumption of memory. ";
+  EXPECT_EQ(text_at(gone, {"status", "message"}), words);
+  EXPECT_EQ(condition_status(gone, "DisruptionTarget"), "True");
+  EXPECT_EQ(messages_of("Evicted"), std::vector<std::string>{words});
+  EXPECT_EQ(condition_status(node(), "MemoryPressure"), "True");
+  const Json tainted = node();
+  ASSERT_EQ(list_at(tainted, {"spec", "taints"}).size(), 1u);
+  EXPECT_EQ(text_at(list_at(tainted, {"spec", "taints"})[0], {"key"}),
+            "node.kubernetes.io/memory-pressure");
+  room_.memory_available = int64_t{4} << 30;
+  pass(200);
+  EXPECT_EQ(condition_status(node(), "MemoryPressure"), "True") << "it does not come and go";
+  pass(150);
+  EXPECT_EQ(condition_status(node(), "MemoryPressure"), "False");
+  EXPECT_TRUE(list_at(node(), {"spec", "taints"}).empty());
+}
+
+TEST_F(PressureTest, AFullDiskEvictsWhoWroteMost) {
+  create(R"("restartPolicy":"Always")");
+  room_.disk_total = int64_t{100} << 30;
+  room_.disk_available = int64_t{1} << 30;
+  runtime_.usage.containers["c"] = uint64_t{3} << 30;
+  pass(15);
+  const Json gone = pod();
+  EXPECT_EQ(text_at(gone, {"status", "message"}),
+            "The node was low on resource: ephemeral-storage. Threshold quantity: 2Gi, available: "
+            "1Gi. Container c was using 3Gi, request is 0, has larger consumption of "
+            "ephemeral-storage. ");
+  EXPECT_EQ(condition_status(node(), "DiskPressure"), "True");
+}
+
 TEST_F(AgentTest, ADeletionWaitsForTheGraceOnly) {
   create(R"("terminationGracePeriodSeconds":5)");
   runtime_.ignores_term = true;
@@ -365,6 +462,17 @@ TEST_F(AgentTest, AShutdownEndsWhatRunsAndBeginsNothing) {
             "Pod was terminated in response to imminent node shutdown.");
   EXPECT_EQ(condition_status(ended, "DisruptionTarget"), "True");
   EXPECT_TRUE(runtime_.records.empty());
+}
+
+TEST_F(AgentTest, TheDeadlineIsOnTheWallWhateverTheClockDoes) {
+  create(R"("activeDeadlineSeconds":100,"restartPolicy":"Never")");
+  harness_.loop.advance(std::chrono::seconds(10));
+  harness_.loop.jump_clock(-std::chrono::seconds(30));
+  harness_.loop.advance(std::chrono::seconds(60));
+  EXPECT_EQ(phase(), "Running") << "set back: it strikes no sooner";
+  harness_.loop.jump_clock(std::chrono::hours(8));
+  settle();
+  EXPECT_EQ(phase(), "Failed") << "a laptop that slept";
 }
 
 TEST_F(AgentTest, AClockSetBackHoldsUpNoRestart) {

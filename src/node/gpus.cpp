@@ -9,6 +9,8 @@
 #include "api/meta/quantity.h"
 #include "api/tree.h"
 #include "base/strings.h"
+#include "node/files.h"
+#include "node/usage.h"
 
 namespace yard {
 namespace {
@@ -20,7 +22,14 @@ struct NvmlMemory {
 };
 constexpr int kNvmlSuccess = 0;
 constexpr unsigned kMostText = 96;
-constexpr unsigned kMostGpus = 1024;
+constexpr unsigned kMostGpus = 1024, kMostProcesses = 256;
+constexpr int kMostAncestors = 1000;
+constexpr size_t kMostStat = 4096;
+struct NvmlProcess {
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance, compute_instance;
+};
 
 class Nvml {
  public:
@@ -80,6 +89,58 @@ std::vector<Gpu> discover_gpus(std::string& problem) {
     if (!gpu.id.empty()) out.push_back(std::move(gpu));
   }
   nvml.call("nvmlShutdown");
+  return out;
+}
+
+std::vector<GpuProcess> outsiders_among(const std::vector<GpuProcess>& processes,
+                                        const std::vector<int>& ours,
+                                        const std::map<int, int>& parents) {
+  const std::set<int> roots(ours.begin(), ours.end());
+  std::vector<GpuProcess> out;
+  for (const GpuProcess& process : processes) {
+    int at = process.pid;
+    for (int steps = 0; at > 1 && !roots.contains(at) && steps < kMostAncestors; ++steps) {
+      const auto found = parents.find(at);
+      at = found == parents.end() ? 0 : found->second;
+    }
+    if (!roots.contains(at)) out.push_back(process);
+  }
+  return out;
+}
+
+std::vector<GpuProcess> gpu_outsiders(const std::vector<int>& ours) {
+  std::vector<GpuProcess> processes;
+  const Nvml nvml;
+  if (!nvml.is_loaded() || !nvml.call("nvmlInit_v2")) return processes;
+  unsigned count = 0;
+  nvml.call("nvmlDeviceGetCount_v2", &count);
+  for (unsigned index = 0; index < std::min(count, kMostGpus); ++index) {
+    NvmlDevice device = nullptr;
+    if (!nvml.call("nvmlDeviceGetHandleByIndex_v2", index, &device)) continue;
+    const Gpu gpu = describe(nvml, device);
+    std::vector<NvmlProcess> running(kMostProcesses);
+    auto there = static_cast<unsigned>(running.size());
+    if (!nvml.call("nvmlDeviceGetComputeRunningProcesses_v3", device, &there, running.data()))
+      continue;
+    for (unsigned each = 0; each < std::min<unsigned>(there, kMostProcesses); ++each)
+      processes.push_back({gpu.id, static_cast<int>(running[each].pid)});
+  }
+  nvml.call("nvmlShutdown");
+  std::map<int, int> parents;
+  for (const GpuProcess& process : processes) {
+    for (int at = process.pid; at > 1 && !parents.contains(at);) {
+      const std::string folder = "/proc/" + std::to_string(at);
+      const int parent =
+          process_facts_in(read_text(folder + "/stat", kMostStat).value_or("")).parent;
+      parents[at] = parent;
+      at = parent;
+    }
+  }
+  std::vector<GpuProcess> out = outsiders_among(processes, ours, parents);
+  for (GpuProcess& process : out) {
+    const auto name = read_text("/proc/" + std::to_string(process.pid) + "/comm", kMostStat);
+    process.name = name ? std::string(trim(*name)) : "of another namespace";
+  }
   return out;
 }
 

@@ -3,6 +3,8 @@
 // CUDA_VISIBLE_DEVICES: its own devices, numbered from 0 by CUDA itself.
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -29,6 +31,20 @@ bool has_gpu_driver();
 // second; "" in `problem` when all went well.
 std::vector<Gpu> discover_gpus(std::string& problem);
 std::vector<Gpu> pretended_gpus(int count);
+
+struct GpuProcess {
+  std::string gpu;  // its id
+  int pid = 0;
+  std::string name = {};
+};
+// The processes that compute on this machine's GPUs and came of none of `ours`. Through NVML; may
+// take a second.
+using OutsiderSearch = std::function<std::vector<GpuProcess>(const std::vector<int>& ours)>;
+std::vector<GpuProcess> gpu_outsiders(const std::vector<int>& ours);
+// Which of them came of none of `ours`; `parents` is pid → parent. Pure.
+std::vector<GpuProcess> outsiders_among(const std::vector<GpuProcess>& processes,
+                                        const std::vector<int>& ours,
+                                        const std::map<int, int>& parents);
 
 // How many a pod asks for: its containers together, or its hungriest init container.
 int64_t gpus_asked(const Json& pod);

@@ -72,5 +72,14 @@ TEST(Gpus, WhatAContainerSees) {
     EXPECT_EQ(visible_devices(given, row.wished), row.answer) << row.about;
 }
 
+TEST(Gpus, OutsidersAreThoseWhoCameOfNoPod) {
+  const std::vector<GpuProcess> there{{"g0", 50}, {"g0", 60}, {"g1", 10}, {"g1", 70}};
+  const std::map<int, int> parents{{50, 40}, {40, 10}, {10, 1}, {60, 1}, {70, 71}, {71, 70}};
+  std::string pids;
+  for (const GpuProcess& process : outsiders_among(there, {10}, parents))
+    pids += process.gpu + ":" + std::to_string(process.pid) + " ";
+  EXPECT_EQ(pids, "g0:60 g1:70 ") << "a child's child of a container is ours";
+}
+
 }  // namespace
 }  // namespace yard

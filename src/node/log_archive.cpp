@@ -7,6 +7,7 @@
 #include "api/tree.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "node/disk_usage.h"
 #include "node/files.h"
 
 namespace yard {
@@ -32,8 +33,8 @@ void erase_pair(std::multimap<Key, std::string>& map, const Key& key, const std:
 
 }  // namespace
 
-LogArchive::LogArchive(Client& client, Loop& loop, std::string folder, Duration retention)
-    : client_(client), loop_(loop), folder_(std::move(folder)), retention_(retention) {}
+LogArchive::LogArchive(Client& client, Loop& loop, std::string folder, LogBounds bounds)
+    : client_(client), loop_(loop), folder_(std::move(folder)), bounds_(bounds) {}
 
 LogArchive::~LogArchive() {
   *alive_ = false;
@@ -56,10 +57,14 @@ std::vector<LogArchive::Found> LogArchive::scan(const std::string& folder) {
     if (!parsed) continue;
     const std::string path = entry.path().string();
     auto about = parse_json(read_text(path + "/pod.json", kMostAbout).value_or("{}"));
-    if (about) parsed->owner = log_owner_in(about->value);
+    if (about) {
+      parsed->owner = log_owner_in(about->value);
+      parsed->pod = text_at(about->value, {"pod"}, parsed->pod);
+    }
     std::optional<Time> gone;
     if (const auto text = read_text(path + "/gone", 64)) gone = parse_rfc3339(trim(*text));
-    found.push_back({entry.last_write_time(code), Found{std::move(*parsed), gone}});
+    found.push_back(
+        {entry.last_write_time(code), Found{std::move(*parsed), gone, disk_usage(path)}});
   }
   std::ranges::sort(found, {}, [](const auto& each) { return each.first; });
   std::vector<Found> out;
@@ -77,6 +82,7 @@ void LogArchive::start() {
                        if (!*alive) return;
                        for (Found& each : *found)
                          keep(std::move(each));
+                       hold_bound();
                      });
 }
 
@@ -98,11 +104,12 @@ void LogArchive::take_next() {
   loop_.run_blocking(
       [found, folders = std::exchange(ended_, {}), root = folder_] {
         for (const LogFolder& folder : folders) {
-          Found each{folder, std::nullopt};
+          Found each{folder, std::nullopt, 0};
           const std::string path = root + "/" + log_folder_name(folder.ns, folder.pod, folder.uid);
           if (access(path.c_str(), F_OK) != 0) continue;
           auto about = parse_json(read_text(path + "/pod.json", kMostAbout).value_or("{}"));
           if (about) each.folder.owner = log_owner_in(about->value);
+          each.bytes = disk_usage(path);
           found->push_back(std::move(each));
         }
       },
@@ -110,6 +117,7 @@ void LogArchive::take_next() {
         if (!*alive) return;
         for (Found& each : *found)
           keep(std::move(each));
+        hold_bound();
         take_next();
       });
 }
@@ -129,6 +137,8 @@ void LogArchive::keep(Found found) {
   kept.folder = std::move(found.folder);
   kept.gone = found.gone;
   kept.order = ++order_;
+  kept.bytes = found.bytes;
+  bytes_ += kept.bytes;
   by_name_.emplace(key_of(kept.folder.ns, kept.folder.pod), uid);
   const LogOwner& owner = kept.folder.owner;
   if (owner_lives(owner, kept.folder.ns)) {
@@ -166,7 +176,7 @@ void LogArchive::begin_retention(Kept& kept) {
         },
         [] {});
   }
-  due_.emplace(*kept.gone + retention_, kept.folder.uid);
+  due_.emplace(*kept.gone + bounds_.retention, kept.folder.uid);
   wait_for_due();
 }
 
@@ -181,15 +191,44 @@ void LogArchive::wait_for_due() {
   });
 }
 
+// Answers where its files are.
+std::string LogArchive::forget(const std::string& uid) {
+  const Kept& kept = kept_.at(uid);
+  const std::string path = path_of(kept.folder);
+  bytes_ -= kept.bytes;
+  erase_pair(by_name_, key_of(kept.folder.ns, kept.folder.pod), uid);
+  if (kept.gone)
+    erase_pair(due_, *kept.gone + bounds_.retention, uid);
+  else
+    erase_pair(by_owner_, kept.folder.owner.uid, uid);
+  kept_.erase(uid);
+  return path;
+}
+
+// Those whose job is gone go first, then those whose job is still there; the oldest of each.
+void LogArchive::hold_bound() {
+  std::vector<std::string> paths;
+  while (bytes_ > bounds_.most_bytes && !kept_.empty()) {
+    const auto oldest =
+        std::ranges::min_element(kept_, {}, [](const auto& entry) { return entry.second.order; });
+    const std::string uid = due_.empty() ? oldest->first : due_.begin()->second;
+    log_info("the logs of pod {}/{} go: all together they take more than {} bytes",
+             kept_.at(uid).folder.ns, kept_.at(uid).folder.pod, bounds_.most_bytes);
+    paths.push_back(forget(uid));
+  }
+  if (paths.empty()) return;
+  loop_.run_blocking(
+      [paths = std::move(paths)] {
+        for (const std::string& path : paths)
+          remove_folder(path);
+      },
+      [] {});
+}
+
 void LogArchive::remove_due() {
   std::vector<std::string> paths;
   while (!due_.empty() && due_.begin()->first <= loop_.now() && paths.size() < kRemovedAtOnce) {
-    const std::string uid = due_.begin()->second;
-    due_.erase(due_.begin());
-    const Kept& kept = kept_.at(uid);
-    paths.push_back(path_of(kept.folder));
-    erase_pair(by_name_, key_of(kept.folder.ns, kept.folder.pod), uid);
-    kept_.erase(uid);
+    paths.push_back(forget(std::string(due_.begin()->second)));
   }
   loop_.run_blocking(
       [paths = std::move(paths)] {

@@ -1,7 +1,7 @@
 #pragma once
 // Logs outlive their pods: they stay while the job that owned the pod is there, and a retention
-// time after that (or after the pod, when it had no owner). Loop thread; files are touched on the
-// pool.
+// time after that (or after the pod, when it had no owner). All of them together stay within a
+// bound: the oldest of ended jobs go first. Loop thread; files are touched on the pool.
 
 #include <functional>
 #include <map>
@@ -16,10 +16,15 @@
 
 namespace yard {
 
+struct LogBounds {
+  Duration retention = std::chrono::hours(24);
+  uint64_t most_bytes = uint64_t{10} << 30;  // of pods that are gone; those that are have their own
+};
+
 class LogArchive {
  public:
   // `folder` is <state>/logs.
-  LogArchive(Client& client, Loop& loop, std::string folder, Duration retention);
+  LogArchive(Client& client, Loop& loop, std::string folder, LogBounds bounds);
   ~LogArchive();
 
   // Takes up what earlier servers have left, then follows pods and their owners.
@@ -34,11 +39,12 @@ class LogArchive {
   struct Kept {
     LogFolder folder;
     std::optional<Time> gone;  // the owner too
-    uint64_t order = 0;
+    uint64_t order = 0, bytes = 0;
   };
   struct Found {
     LogFolder folder;
     std::optional<Time> gone;
+    uint64_t bytes = 0;
   };
   static std::vector<Found> scan(const std::string& folder);
   void on_pod(const ObjectEvent& event);
@@ -48,13 +54,16 @@ class LogArchive {
   void follow_owner(const Resource& resource);
   void begin_retention(Kept& kept);
   void remove_due();
+  void hold_bound();
+  std::string forget(const std::string& uid);
   void wait_for_due();
   std::string path_of(const LogFolder& folder) const;
 
   Client& client_;
   Loop& loop_;
   std::string folder_;
-  Duration retention_;
+  LogBounds bounds_;
+  uint64_t bytes_ = 0;  // of all that are kept
   std::map<std::string, Kept, std::less<>> kept_;     // by the pod's uid
   std::multimap<std::string, std::string> by_name_;   // namespace/pod → uid
   std::multimap<std::string, std::string> by_owner_;  // owner's uid → pod's uid, while it lives

@@ -21,6 +21,15 @@ TEST(LogLayout, FolderNamesAreReadBack) {
     EXPECT_FALSE(parse_log_folder_name(other)) << other;
 }
 
+TEST(LogLayout, ALongNameStillFitsAFile) {
+  const std::string ns(63, 'n'), pod(253, 'p'), uid(36, 'u');
+  const std::string name = log_folder_name(ns, pod, uid);
+  EXPECT_EQ(name.size(), 255u);
+  const auto folder = parse_log_folder_name(name);
+  ASSERT_TRUE(folder);
+  EXPECT_EQ(folder->ns + "_" + folder->uid, ns + "_" + uid) << "what tells it from others is whole";
+}
+
 TEST(LogLayout, SaysWhatThePodWas) {
   const Json pod = yaml(R"(
 metadata: {name: p, namespace: ns, uid: u, labels: {job: j}, creationTimestamp: '2024-01-01T00:00:00Z',
@@ -50,10 +59,9 @@ class LogArchiveTest : public ::testing::Test {
     archive_.reset();
     std::filesystem::remove_all(folder_);
   }
-  void restart() {
+  void restart(LogBounds bounds = {}) {
     archive_.reset();
-    archive_ =
-        std::make_unique<LogArchive>(client_, harness_.loop, folder_, std::chrono::hours(24));
+    archive_ = std::make_unique<LogArchive>(client_, harness_.loop, folder_, bounds);
     archive_->start();
     settle();
   }
@@ -120,6 +128,41 @@ TEST_F(LogArchiveTest, APodWithoutOwnerLeavesItsLogsForADay) {
   EXPECT_EQ(archive_->find("ns", "q")->uid, "u");
   harness_.loop.advance(std::chrono::hours(25));
   EXPECT_FALSE(std::filesystem::exists(logs));
+}
+
+TEST_F(LogArchiveTest, AllTogetherStayWithinABound) {
+  const std::string owner = uid_of(create(kMaps, R"({"metadata":{"name":"job"}})"));
+  const auto owned = [&](const std::string& uid) {
+    return yaml("metadata: {name: mine, namespace: ns, uid: " + uid +
+                ", ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: job, uid: " + owner +
+                ", controller: true}]}");
+  };
+  std::vector<std::string> folders;
+  for (const char* uid : {"u1", "u2", "u3"}) {
+    const bool is_owned = std::string_view(uid) == "u1";  // the oldest, but its job is there
+    const std::string name = is_owned ? "mine" : std::string("p-") + uid;
+    folders.push_back(leave_logs(
+        name, uid,
+        is_owned ? owned(uid)
+                 : yaml("metadata: {name: " + name + ", namespace: ns, uid: " + uid + "}")));
+    EXPECT_TRUE(write_text(folders.back() + "/c/0.log", std::string(200'000, 'x'), 0600));
+    std::filesystem::last_write_time(folders.back(),
+                                     std::filesystem::file_time_type::clock::now() -
+                                         std::chrono::hours(10 - static_cast<int>(folders.size())));
+  }
+  const auto left = [&] {
+    std::string out;
+    for (const std::string& folder : folders)
+      out += std::filesystem::exists(folder) ? '+' : '-';
+    return out;
+  };
+  restart({std::chrono::hours(24), 700'000});
+  EXPECT_EQ(left(), "+++");
+  restart({std::chrono::hours(24), 500'000});
+  EXPECT_EQ(left(), "+-+") << "the oldest whose job is gone";
+  restart({std::chrono::hours(24), 100'000});
+  EXPECT_EQ(left(), "---") << "in the end also those of a job that is there";
+  EXPECT_EQ(archive_->size(), 0u);
 }
 
 TEST_F(LogArchiveTest, OfOneNameTheNewestIsFound) {

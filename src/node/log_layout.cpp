@@ -1,6 +1,7 @@
 #include "node/log_layout.h"
 
 #include <algorithm>
+#include <limits.h>
 
 #include "api/tree.h"
 #include "base/strings.h"
@@ -8,6 +9,9 @@
 namespace yard {
 
 std::string log_folder_name(std::string_view ns, std::string_view name, std::string_view uid) {
+  const size_t others = ns.size() + uid.size() + 2;
+  if (others + name.size() > NAME_MAX)
+    name = name.substr(0, others < NAME_MAX ? NAME_MAX - others : 1);
   return std::string(ns) + "_" + std::string(name) + "_" + std::string(uid);
 }
 

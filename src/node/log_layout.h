@@ -2,7 +2,9 @@
 // Where logs lie. Whoever reads them without the server relies on this; it changes only with a note
 // in docs/compatibility.md.
 //
-//   <state>/logs/<namespace>_<pod>_<uid>/      one pod; none of the three names has a `_` in it
+//   <state>/logs/<namespace>_<pod>_<uid>/      one pod; none of the three names has a `_` in it.
+//                                              A long pod's name is cut so that a file can have it;
+//                                              pod.json has it whole
 //     pod.json                                 what the pod was, written when it starts (below)
 //     gone                                     RFC 3339: since when neither the pod nor its owner
 //     is
@@ -43,7 +45,7 @@ struct LogFolder {
 };
 
 std::string log_folder_name(std::string_view ns, std::string_view name, std::string_view uid);
-// nullopt: not a pod's folder. The owner is in its pod.json.
+// nullopt: not a pod's folder. The owner, and the pod's name where it was cut, are in its pod.json.
 std::optional<LogFolder> parse_log_folder_name(std::string_view name);
 
 std::string pod_about_text(const Json& pod);  // pod.json

@@ -18,6 +18,8 @@ namespace yard {
 namespace {
 
 constexpr int kMostPods = 1000;
+constexpr std::string_view kMemoryTaint = "node.kubernetes.io/memory-pressure",
+                           kDiskTaint = "node.kubernetes.io/disk-pressure";
 constexpr size_t kMostText = 64 << 10;
 const std::string kSimulatedPrefix = "sim-";
 
@@ -41,9 +43,14 @@ JsonArray conditions(const NodeOptions& options, const MachineFacts& machine, co
   for (const std::string& sentence : machine.degradations)
     degraded += (degraded.empty() ? "" : "\n") + sentence;
   std::vector<Row> rows{
-      {"MemoryPressure", "False", "KubeletHasSufficientMemory",
-       "kubelet has sufficient memory available"},
-      {"DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
+      options.memory_pressure ? Row{"MemoryPressure", "True", "KubeletHasInsufficientMemory",
+                                    "kubelet has insufficient memory available"}
+                              : Row{"MemoryPressure", "False", "KubeletHasSufficientMemory",
+                                    "kubelet has sufficient memory available"},
+      options.disk_pressure
+          ? Row{"DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure"}
+          : Row{"DiskPressure", "False", "KubeletHasNoDiskPressure",
+                "kubelet has no disk pressure"},
       {"PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
       {"SandboxDegraded", degraded.empty() ? "False" : "True",
        degraded.empty() ? "SandboxComplete" : "KernelRefuses",
@@ -147,7 +154,13 @@ Json node_object(const NodeOptions& options, const std::string& name, const Mach
   // A node that is ready takes pods: the taint of its creation goes.
   JsonArray taints;
   for (const Json& taint : list_at(out, {"spec", "taints"})) {
-    if (text_at(taint, {"key"}) != "node.kubernetes.io/not-ready") taints.push_back(taint);
+    const std::string_view key = text_at(taint, {"key"});
+    if (key != "node.kubernetes.io/not-ready" && key != kMemoryTaint && key != kDiskTaint)
+      taints.push_back(taint);
+  }
+  for (const auto& [on, key] : {std::pair{options.memory_pressure, kMemoryTaint},
+                                std::pair{options.disk_pressure, kDiskTaint}}) {
+    if (on) taints.push_back(JsonObject{{"key", key}, {"effect", "NoSchedule"}});
   }
   JsonObject& spec = object_at(root, "spec");
   if (taints.empty()) {

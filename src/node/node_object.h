@@ -21,6 +21,7 @@ struct NodeOptions {
   int fake_gpus = 0;                            // --fake-gpus: nvidia.com/gpu without any device
   int64_t pod_pids_limit = 32768;               // --pod-pids-limit: a fork bomb ends in its pod
   std::string network_problem;                  // what pods miss of the network, in a sentence
+  bool memory_pressure = false, disk_pressure = false;  // the machine runs short (pressure.h)
   int simulated = 0;  // --simulate: so many nodes sim-0, sim-1 ... in place of this machine
   ImageConfig images;
   std::string state_folder;  // where offers of `trainyard run` lie

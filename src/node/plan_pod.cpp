@@ -39,6 +39,7 @@ void plan_starts(const PodWorld& world, const PodView& view, PodPlan& plan) {
   for (const ContainerView& container : view.containers) {
     if (container.role == Role::Init && container.has_succeeded()) continue;
     if (container.role == Role::App && !view.init_done) return;
+    if (container.role == Role::Ephemeral && !view.apps_ran) return;
     start_if_due(world, container, plan);
     if (container.is_running() && !container.begun) return;
     if (container.role == Role::Init) return;
@@ -169,7 +170,7 @@ bool plan_end(const PodWorld& world, const PodView& view, const Ending& ending, 
 std::optional<Time> end_of_work(const PodView& view) {
   Time last{};
   for (const ContainerView& container : view.containers) {
-    if (container.role == Role::Sidecar) continue;
+    if (container.role == Role::Sidecar || container.role == Role::Ephemeral) continue;
     const bool counts = container.role == Role::App ? !view.init_failed : view.init_failed;
     if (counts && container.role == Role::App && !container.has_ended_for_good())
       return std::nullopt;
@@ -224,6 +225,14 @@ void plan_finished_pod(const PodWorld& world, PodPlan& plan) {
   }
 }
 
+// A first status that only says that containers are being created.
+bool is_overtaken_soon(const PodWorld& world, const PodPlan& plan, const Json& stored) {
+  const bool starts =
+      plan.start_pod || world.starting || !plan.start.empty() || !world.requested.empty();
+  return starts && world.problems.empty() && text_at(*plan.status, {"phase"}) == "Pending" &&
+         find(stored, "startTime") == nullptr;
+}
+
 }  // namespace
 
 void look_again_at(PodPlan& plan, Time at) {
@@ -249,7 +258,10 @@ PodPlan plan_pod(const PodWorld& world) {
   plan_probes(world, view, plan);
   Json next = next_status(world, view);
   std::ranges::move(status_events(world, view, next), std::back_inserter(plan.events));
-  if (status == nullptr || !equal(*status, next)) plan.status = std::move(next);
+  if (status == nullptr || !equal(*status, next)) {
+    plan.status = std::move(next);
+    plan.status_may_wait = status != nullptr && is_overtaken_soon(world, plan, *status);
+  }
   return plan;
 }
 

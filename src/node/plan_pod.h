@@ -41,10 +41,12 @@ struct RunMemory {
   bool told_to_end = false;       // it has had its stop signal
 };
 
-// A pod that uses more of the disk than it may (pod_storage.h).
+// A pod that uses more of the disk than it may (pod_storage.h), or has to make room on a machine
+// that runs short (pressure.h): the latter is the system's doing.
 struct Eviction {
   std::string message;
   Time at{};
+  bool disruption = false;
 };
 
 // All that matters for one pod at one moment.
@@ -99,10 +101,11 @@ struct PodPlan {
     ProbeKind kind = ProbeKind::Readiness;
   };
   std::vector<Probe> probes;
-  bool stop = false;           // end the shim: nothing is to run any more
-  bool remove = false;         // forget what is on this machine
-  bool delete_object = false;  // the last step of a deletion
-  std::optional<Json> status;  // to be written; nullopt: as stored
+  bool stop = false;             // end the shim: nothing is to run any more
+  bool remove = false;           // forget what is on this machine
+  bool delete_object = false;    // the last step of a deletion
+  std::optional<Json> status;    // to be written; nullopt: as stored
+  bool status_may_wait = false;  // containers are on their way: the next one says that, and more
   std::vector<PodEvent> events;
   std::optional<Time> look_again;
 };

@@ -7,35 +7,18 @@
 #include "api/tree.h"
 #include "base/strings.h"
 #include "node/plan_pod.h"
+#include "node/plan_pod_testing.h"
 #include "testing/objects.h"
 
 namespace yard {
 namespace {
 
-const Time kNow = from_unix_seconds(1'700'000'000);
-
-Time ago(int seconds) {
-  return kNow - std::chrono::seconds(seconds);
-}
-
-constexpr const char* kPod = R"(
-apiVersion: v1
-kind: Pod
-metadata: {name: p, namespace: ns, uid: u}
-spec:
-  nodeName: here
-  restartPolicy: Always
-  terminationGracePeriodSeconds: 30
-  containers: [{name: c, image: i, command: [x]}]
-status: {phase: Pending}
-)";
-
 // A pod whose only container has run for 60 s.
 struct World : PodWorld {
   PodRecord kept;
   World() {
-    pod = yaml(kPod);
-    now = kNow;
+    pod = yaml(kPlannedPod);
+    now = kPlanNow;
     pod_ip = "10.0.0.1";
     host_ip = "127.0.0.1";
     kept.alive = true;
@@ -91,7 +74,7 @@ const Case kCases[] = {
      [](World& w) {
        w.has(kReadiness);
        w.probe(ProbeKind::Readiness).healthy = true;
-       w.probe(ProbeKind::Readiness).next = kNow + std::chrono::seconds(4);
+       w.probe(ProbeKind::Readiness).next = kPlanNow + std::chrono::seconds(4);
      },
      "status Running", "true true"},
     {"a server that has forgotten believes the stored status of the same run",
@@ -120,7 +103,7 @@ const Case kCases[] = {
     {"a clock set back holds no probe up",
      [](World& w) {
        w.has(kLiveness);
-       w.probe(ProbeKind::Liveness).next = kNow + std::chrono::hours(1);
+       w.probe(ProbeKind::Liveness).next = kPlanNow + std::chrono::hours(1);
      },
      "probe c liveness, status Running", "true true"},
     {"a startup probe comes before the others", [](World& w) { w.has(kStartup); },
@@ -206,7 +189,7 @@ const Case kCases[] = {
        w.has("lifecycle: {preStop: {sleep: {seconds: 5}}, stopSignal: SIGUSR1}");
        w.pod = changed(std::move(w.pod), kDeleted);
        w.memory["c"].end_began = ago(1);
-       w.memory["c"].pre_stop = {HookState::Stage::Failed, kNow};
+       w.memory["c"].pre_stop = {HookState::Stage::Failed, kPlanNow};
      },
      "signal c 10, status Running"},
     {"a hook that took all the grace leaves two seconds",
@@ -243,7 +226,7 @@ const Case kCases[] = {
        w.pod = changed(std::move(w.pod),
                        "metadata: {deletionTimestamp: '2023-11-14T23:13:50Z', "
                        "deletionGracePeriodSeconds: 30}");
-       w.memory["c"].end_began = kNow + std::chrono::hours(1);
+       w.memory["c"].end_began = kPlanNow + std::chrono::hours(1);
        w.memory["c"].told_to_end = true;
      },
      "signal c 9, status Running"},
@@ -264,7 +247,7 @@ const Case kCases[] = {
     {"nothing begins on a node that shuts down",
      [](World& w) {
        w.record = nullptr;
-       w.node_ends = kNow;
+       w.node_ends = kPlanNow;
      },
      "status Pending"},
 };

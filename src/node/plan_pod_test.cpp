@@ -5,17 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "api/tree.h"
+#include "node/plan_pod_testing.h"
 #include "testing/objects.h"
 
 namespace yard {
 namespace {
-
-const Time kNow = from_unix_seconds(1'700'000'000);
-
-// Seconds before now.
-Time ago(int seconds) {
-  return kNow - std::chrono::seconds(seconds);
-}
 
 ContainerRun running(const char* container, int run, int started_ago) {
   ContainerRun out;
@@ -32,22 +26,13 @@ ContainerRun ended(const char* container, int run, int code, int ended_ago = 0) 
   return out;
 }
 
-constexpr const char* kPod = R"(
-apiVersion: v1
-kind: Pod
-metadata: {name: p, namespace: ns, uid: u}
-spec:
-  nodeName: here
-  restartPolicy: Always
-  terminationGracePeriodSeconds: 30
-  containers: [{name: c, image: i, command: [x]}]
-status: {phase: Pending}
-)";
 constexpr const char* kInit = "spec: {initContainers: [{name: a, image: i}, {name: b, image: i}]}";
 constexpr const char* kSidecar =
     "spec: {initContainers: [{name: s, image: i, restartPolicy: Always}]}";
 constexpr const char* kNever = "spec: {restartPolicy: Never}";
 constexpr const char* kOnFailure = "spec: {restartPolicy: OnFailure}";
+
+constexpr const char* kDebugger = "spec: {ephemeralContainers: [{name: d, image: i}]}";
 
 struct Case {
   const char* about;
@@ -106,6 +91,23 @@ const Case kCases[] = {
      {ended("c", 0, 1), running("d", 0, 5)},
      Case::Alive,
      "status Running"},
+    {"a debugger starts beside containers that run, once",
+     {kDebugger},
+     {running("c", 0, 5)},
+     Case::Alive,
+     "start d 0, status Running"},
+    {"and not before them", {kDebugger}, {}, Case::Alive, "start c 0, status Pending"},
+    {"its end changes nothing, whatever the policy",
+     {kDebugger},
+     {running("c", 0, 5), ended("d", 0, 7)},
+     Case::Alive,
+     "status Running"},
+    {"what it does keeps no pod from its end",
+     {kNever, kDebugger},
+     {ended("c", 0, 0), running("d", 0, 5)},
+     Case::Alive,
+     "signal d 15, status Running",
+     {}},
     {"the first init container goes alone", {kInit}, {}, Case::Alive, "start a 0, status Pending"},
     {"the second follows success",
      {kInit},
@@ -216,14 +218,14 @@ const Case kCases[] = {
 TEST(PlanPod, Table) {
   for (const Case& each : kCases) {
     PodWorld world;
-    world.pod = yaml(kPod);
+    world.pod = yaml(kPlannedPod);
     for (const char* change : each.changes)
       world.pod = changed(std::move(world.pod), change);
     PodRecord record;
     record.alive = each.record == Case::Alive;
     record.runs = each.runs;
     world.record = each.record == Case::NoRecord ? nullptr : &record;
-    world.now = kNow;
+    world.now = kPlanNow;
     for (const std::string& container : each.told) {
       world.memory[container].told_to_end = true;
       world.memory[container].end_began = ago(1);
@@ -235,12 +237,12 @@ TEST(PlanPod, Table) {
 PodPlan plan_of(const std::vector<ContainerRun>& runs, const char* change = "{}",
                 bool shim_alive = true) {
   PodWorld world;
-  world.pod = changed(yaml(kPod), change);
+  world.pod = changed(yaml(kPlannedPod), change);
   PodRecord record;
   record.alive = shim_alive;
   record.runs = runs;
   world.record = &record;
-  world.now = kNow;
+  world.now = kPlanNow;
   world.pod_ip = "127.64.0.1";
   world.host_ip = "127.0.0.1";
   return plan_pod(world);
@@ -261,13 +263,13 @@ TEST(PlanPod, ACrashLoopSaysHowLongItWaits) {
 TEST(PlanPod, AStatusThatStandsIsNotWrittenAgain) {
   const PodPlan first = plan_of({running("c", 0, 3)});
   PodWorld world;
-  world.pod = yaml(kPod);
+  world.pod = yaml(kPlannedPod);
   world.pod.as_object()["status"] = *first.status;
   PodRecord record;
   record.alive = true;
   record.runs = {running("c", 0, 3)};
   world.record = &record;
-  world.now = kNow + std::chrono::seconds(9);
+  world.now = kPlanNow + std::chrono::seconds(9);
   world.pod_ip = "127.64.0.1";
   world.host_ip = "127.0.0.1";
   const PodPlan second = plan_pod(world);

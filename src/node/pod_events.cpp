@@ -56,8 +56,7 @@ std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, 
   static const Json kNone = JsonObject();
   const Json& before = stored != nullptr ? *stored : kNone;
   for (const ContainerView& container : view.containers) {
-    const bool app = container.role == ContainerView::Role::App;
-    const char* list = app ? "containerStatuses" : "initContainerStatuses";
+    const char* list = container.status_list();
     const std::string path = field_path(container);
     const Json* old = status_in(before, list, container.name);
     const Json* now = status_in(next, list, container.name);

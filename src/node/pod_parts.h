@@ -12,7 +12,8 @@
 namespace yard {
 
 struct ContainerView {
-  enum class Role { Init, Sidecar, App };
+  // Ephemeral: put beside the others by `kubectl debug`; it runs once and counts for nothing.
+  enum class Role { Init, Sidecar, App, Ephemeral };
   const Json* spec = nullptr;
   std::string name;
   Role role = Role::App;
@@ -27,6 +28,16 @@ struct ContainerView {
   bool begun = false, started = false, ready = false;
   std::optional<ProbeKind> failed_probe;  // liveness or startup: it has to end
 
+  bool is_init() const { return role == Role::Init || role == Role::Sidecar; }
+  // Where the pod's spec and status list it.
+  const char* spec_list() const {
+    return is_init() ? "initContainers" : role == Role::App ? "containers" : "ephemeralContainers";
+  }
+  const char* status_list() const {
+    return is_init()           ? "initContainerStatuses"
+           : role == Role::App ? "containerStatuses"
+                               : "ephemeralContainerStatuses";
+  }
   const ContainerRun* newest() const { return runs.empty() ? nullptr : runs.back(); }
   bool is_running() const { return !runs.empty() && runs.back()->is_running(); }
   bool has_ended() const { return !runs.empty() && !runs.back()->is_running(); }

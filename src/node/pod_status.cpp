@@ -58,7 +58,7 @@ std::vector<std::string> not_initialized_in(const PodView& view) {
   for (const ContainerView& container : view.containers) {
     const bool initialized =
         container.role == Role::Init ? container.has_succeeded() : container.started;
-    if (container.role != Role::App && !initialized) out.push_back(container.name);
+    if (container.is_init() && !initialized) out.push_back(container.name);
   }
   return out;
 }
@@ -136,7 +136,9 @@ JsonObject container_status(const PodWorld& world, const PodView& view,
   JsonObject out{{"name", container.name},
                  {"state", std::move(states.state)},
                  {"lastState", std::move(states.last)}};
-  out["ready"] = container.role == Role::Init ? container.has_succeeded() : container.ready;
+  out["ready"] = container.role == Role::Init        ? container.has_succeeded()
+                 : container.role == Role::Ephemeral ? false
+                                                     : container.ready;
   out["restartCount"] = container.runs.empty() ? 0 : container.newest()->run;
   out["image"] = image;
   out["imageID"] = container.runs.empty() ? "" : image_id(image, world.image_of(container.name));
@@ -212,7 +214,8 @@ std::vector<Condition> conditions_of(const PodWorld& world, const PodView& view,
   const std::vector<std::string> not_initialized = not_initialized_in(view);
   std::vector<std::string> not_ready;
   for (const ContainerView& container : view.containers) {
-    if (container.role != Role::Init && !container.ready) not_ready.push_back(container.name);
+    const bool counts = container.role == Role::App || container.role == Role::Sidecar;
+    if (counts && !container.ready) not_ready.push_back(container.name);
   }
   std::vector<Condition> out;
   if (view.ending.disruption)
@@ -276,12 +279,14 @@ JsonArray condition_list(const PodWorld& world, const std::vector<Condition>& ou
   return out;
 }
 
-JsonArray statuses(const PodWorld& world, const PodView& view, bool apps, bool all_over) {
+JsonArray statuses(const PodWorld& world, const PodView& view, std::string_view list,
+                   bool all_over) {
   std::vector<const ContainerView*> chosen;
   for (const ContainerView& container : view.containers) {
-    if ((container.role == Role::App) == apps) chosen.push_back(&container);
+    if (container.status_list() == list) chosen.push_back(&container);
   }
-  if (apps) std::ranges::sort(chosen, {}, &ContainerView::name);  // as kubelet writes them
+  if (list == "containerStatuses")
+    std::ranges::sort(chosen, {}, &ContainerView::name);  // as kubelet writes them
   JsonArray out;
   for (const ContainerView* container : chosen)
     out.push_back(container_status(world, view, *container, all_over));
@@ -316,8 +321,11 @@ Json next_status(const PodWorld& world, const PodView& view) {
     out["message"] = view.ending.message;
   }
   if (view.containers.front().role != Role::App)
-    out["initContainerStatuses"] = statuses(world, view, false, all_over);
-  out["containerStatuses"] = statuses(world, view, true, all_over);
+    out["initContainerStatuses"] = statuses(world, view, "initContainerStatuses", all_over);
+  out["containerStatuses"] = statuses(world, view, "containerStatuses", all_over);
+  if (view.containers.back().role == Role::Ephemeral)
+    out["ephemeralContainerStatuses"] =
+        statuses(world, view, "ephemeralContainerStatuses", all_over);
   return out;
 }
 

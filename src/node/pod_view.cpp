@@ -76,7 +76,7 @@ Ending cause_of_end(const PodWorld& world, const PodView& view) {
             kEvictionGrace,
             "Evicted",
             world.eviction->message,
-            false};
+            world.eviction->disruption};
   if (const auto deadline = deadline_of(world.pod); deadline && world.now >= *deadline)
     return {true, *deadline + grace, grace, "DeadlineExceeded", std::string(kDeadlineMessage),
             false};
@@ -137,6 +137,8 @@ PodView view_of(const PodWorld& world) {
   for (const Json& spec : list_at(world.pod, {"spec", "containers"})) {
     view.containers.push_back(container_view(world, spec, Role::App, view.policy));
   }
+  for (const Json& spec : list_at(world.pod, {"spec", "ephemeralContainers"}))
+    view.containers.push_back(container_view(world, spec, Role::Ephemeral, RestartPolicy::Never));
   view.ending = ending_of(world, view);
   for (ContainerView& container : view.containers)
     container.will_restart = container.restart.again && !view.ending.active;
@@ -153,8 +155,7 @@ PodView view_of(const PodWorld& world) {
 }
 
 const Json* stored_status(const PodWorld& world, const ContainerView& container) {
-  const char* list = container.role == Role::App ? "containerStatuses" : "initContainerStatuses";
-  for (const Json& entry : list_at(world.pod, {"status", list})) {
+  for (const Json& entry : list_at(world.pod, {"status", container.status_list()})) {
     if (text_at(entry, {"name"}) == container.name) return &entry;
   }
   return nullptr;
@@ -165,8 +166,7 @@ bool tells_of(const Json* status, const PodWorld& world, const ContainerRun& run
 }
 
 std::string field_path(const ContainerView& container) {
-  return fmt::format("spec.{}{{{}}}", container.role == Role::App ? "containers" : "initContainers",
-                     container.name);
+  return fmt::format("spec.{}{{{}}}", container.spec_list(), container.name);
 }
 
 std::string container_id(const PodWorld& world, const ContainerRun& run) {

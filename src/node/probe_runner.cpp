@@ -41,7 +41,8 @@ struct ProbeRunner::Exchange {
   Time deadline{};
   int fd = -1;
   TimerId timer = 0;
-  std::string received;
+  std::string uid, received;
+  std::unique_ptr<TlsStream> tls;
   std::function<void(HandlerOutcome)> done;
 
   // The start of an error, as Go's clients write it.
@@ -78,9 +79,9 @@ void ProbeRunner::run(const std::string& uid, const std::string& container, Hand
     loop_.after(std::min(call.sleep, timeout), [done = std::move(done)] { done({}); });
     return;
   }
-  if (call.tls) {
+  if (call.tls && !tls_maker_) {
     loop_.post([done = std::move(done)] {
-      done({Outcome::Result::NotAsked, "scheme HTTPS is not supported for probes and hooks yet"});
+      done({Outcome::Result::NotAsked, "nobody speaks TLS for probes and hooks here"});
     });
     return;
   }
@@ -89,6 +90,12 @@ void ProbeRunner::run(const std::string& uid, const std::string& container, Hand
   exchange->use = use;
   exchange->deadline = loop_.now() + timeout;
   exchange->done = std::move(done);
+  exchange->uid = uid;
+  connect(uid, exchange);
+}
+
+void ProbeRunner::connect(const std::string& uid, const ExchangePtr& exchange) {
+  const Duration timeout = std::max<Duration>(Duration{}, exchange->deadline - loop_.now());
   runtime_.dial(uid, exchange->call.host, exchange->call.port, timeout,
                 [this, exchange, alive = alive_](const Result<int>& fd) {
                   if (!*alive) {
@@ -105,23 +112,59 @@ void ProbeRunner::run(const std::string& uid, const std::string& container, Hand
 
 void ProbeRunner::begin(const ExchangePtr& exchange, int fd) {
   exchange->fd = fd;
-  if (exchange->call.type == HandlerCall::Type::Tcp) return finish(exchange, {});
+  if (exchange->call.type == HandlerCall::Type::Tcp) return finish(exchange, Outcome{});
   const std::string request = exchange->call.type == HandlerCall::Type::Http
                                   ? http_request_text(exchange->call)
                                   : grpc_health_request(exchange->call);
-  const ssize_t sent = send(fd, request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (sent < 0 || static_cast<size_t>(sent) < request.size())
-    return finish(exchange, {Outcome::Result::Bad, exchange->failed("write: broken pipe")});
+  if (exchange->call.tls) {
+    exchange->tls = tls_maker_(exchange->call.host);
+    exchange->tls->write(request);
+  }
+  if (!send_bytes(exchange, exchange->tls ? exchange->tls->take_output() : request))
+    return finish(exchange, Outcome{Outcome::Result::Bad, exchange->failed("write: broken pipe")});
   exchanges_[fd] = exchange;
   exchange->timer = loop_.after(
       std::max<Duration>(Duration{}, exchange->deadline - loop_.now()), [this, exchange] {
         exchange->timer = 0;
         finish(exchange,
-               {Outcome::Result::Bad,
-                exchange->failed("context deadline exceeded (Client.Timeout exceeded while "
-                                 "awaiting headers)")});
+               Outcome{Outcome::Result::Bad,
+                       exchange->failed("context deadline exceeded (Client.Timeout exceeded while "
+                                        "awaiting headers)")});
       });
   loop_.on_readable(fd, [this, exchange] { read_on(exchange); });
+}
+
+// A request and a handshake are smaller than any socket's buffer.
+bool ProbeRunner::send_bytes(const ExchangePtr& exchange, const std::string& bytes) {
+  if (bytes.empty()) return true;
+  const ssize_t sent = send(exchange->fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  return sent >= 0 && static_cast<size_t>(sent) == bytes.size();
+}
+
+// False when the exchange is over.
+bool ProbeRunner::decrypt(const ExchangePtr& exchange, std::string_view bytes) {
+  const auto taken = exchange->tls->receive(bytes);
+  exchange->received += exchange->tls->take_plain();
+  if (taken && send_bytes(exchange, exchange->tls->take_output())) return true;
+  const bool plain = exchange->tls->met_plain_http();
+  if (plain && exchange->use == HandlerUse::Hook) {  // as kubelet: asked again without TLS
+    auto again = std::make_shared<Exchange>();
+    again->call = exchange->call;
+    again->call.tls = false;
+    again->use = exchange->use;
+    again->deadline = exchange->deadline;
+    again->uid = exchange->uid;
+    finish(exchange, std::nullopt);
+    again->done = std::move(exchange->done);
+    connect(again->uid, again);
+    return false;
+  }
+  finish(exchange,
+         Outcome{Outcome::Result::Bad,
+                 exchange->failed(plain   ? "http: server gave HTTP response to HTTPS client"
+                                  : taken ? "write: broken pipe"
+                                          : "tls: " + taken.error().message)});
+  return false;
 }
 
 void ProbeRunner::read_on(const ExchangePtr& exchange) {
@@ -129,31 +172,37 @@ void ProbeRunner::read_on(const ExchangePtr& exchange) {
   char buffer[4096];
   const ssize_t count = recv(exchange->fd, buffer, sizeof buffer, MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (count > 0) exchange->received.append(buffer, static_cast<size_t>(count));
+  const std::string_view bytes(buffer, count > 0 ? static_cast<size_t>(count) : 0);
+  if (exchange->tls && !bytes.empty()) {
+    if (!decrypt(exchange, bytes)) return;
+  } else {
+    exchange->received += bytes;
+  }
   if (exchange->call.type == HandlerCall::Type::Grpc) {
     if (auto outcome = grpc_health_outcome(exchange->received))
       return finish(exchange, std::move(*outcome));
   } else if (const auto status = http_status(exchange->received)) {
     if (*status == 0)
-      return finish(exchange, {Outcome::Result::Bad,
-                               exchange->failed("net/http: HTTP/1.x transport connection broken: "
-                                                "malformed HTTP response")});
+      return finish(exchange,
+                    Outcome{Outcome::Result::Bad,
+                            exchange->failed("net/http: HTTP/1.x transport connection broken: "
+                                             "malformed HTTP response")});
     if (exchange->use == HandlerUse::Hook || (*status >= 200 && *status < 400))
-      return finish(exchange, {});
-    return finish(exchange, {Outcome::Result::Bad,
-                             fmt::format("HTTP probe failed with statuscode: {}", *status)});
+      return finish(exchange, Outcome{});
+    return finish(exchange, Outcome{Outcome::Result::Bad,
+                                    fmt::format("HTTP probe failed with statuscode: {}", *status)});
   }
   if (count <= 0 || exchange->received.size() > kMostAnswer)
-    finish(exchange, {Outcome::Result::Bad, exchange->failed("EOF")});
+    finish(exchange, Outcome{Outcome::Result::Bad, exchange->failed("EOF")});
 }
 
-void ProbeRunner::finish(const ExchangePtr& exchange, HandlerOutcome outcome) {
+void ProbeRunner::finish(const ExchangePtr& exchange, std::optional<HandlerOutcome> outcome) {
   if (exchange->fd < 0) return;
   if (exchanges_.erase(exchange->fd) > 0) loop_.forget_readable(exchange->fd);
   loop_.cancel(exchange->timer);
   close(exchange->fd);
   exchange->fd = -1;
-  exchange->done(std::move(outcome));
+  if (outcome) exchange->done(std::move(*outcome));
 }
 
 }  // namespace yard

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/loop.h"
+#include "base/tls_stream.h"
 #include "node/handler_call.h"
 #include "node/pod_runtime.h"
 
@@ -17,6 +18,8 @@ class ProbeRunner {
  public:
   ProbeRunner(Loop& loop, PodRuntime& runtime) : loop_(loop), runtime_(runtime) {}
   ~ProbeRunner();
+  // Who speaks TLS for scheme HTTPS; without one such handlers are not asked.
+  void set_tls(TlsMaker maker) { tls_maker_ = std::move(maker); }
 
   // For a hook any HTTP answer is good. `done` is called once, within about `timeout`, never
   // inline.
@@ -26,12 +29,17 @@ class ProbeRunner {
  private:
   struct Exchange;
   using ExchangePtr = std::shared_ptr<Exchange>;
+  void connect(const std::string& uid, const ExchangePtr& exchange);
   void begin(const ExchangePtr& exchange, int fd);
+  bool send_bytes(const ExchangePtr& exchange, const std::string& bytes);
   void read_on(const ExchangePtr& exchange);
-  void finish(const ExchangePtr& exchange, HandlerOutcome outcome);
+  bool decrypt(const ExchangePtr& exchange, std::string_view bytes);
+  // nullopt: it goes on elsewhere.
+  void finish(const ExchangePtr& exchange, std::optional<HandlerOutcome> outcome);
 
   Loop& loop_;
   PodRuntime& runtime_;
+  TlsMaker tls_maker_;
   std::map<int, ExchangePtr> exchanges_;  // by descriptor
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

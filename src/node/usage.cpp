@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "json/json.h"
 #include "node/files.h"
+#include "node/transient.h"
 
 namespace yard {
 namespace {
@@ -48,7 +49,33 @@ void add_group(ContainerUsage& out, const std::string& folder) {
   }
 }
 
-void add_pod(std::vector<ContainerUsage>& out, const fs::path& folder) {
+std::map<int, ProcessFacts> all_processes() {
+  std::map<int, ProcessFacts> out;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator("/proc", failed)) {
+    const auto pid = parse_int64(entry.path().filename().string());
+    if (pid) out[static_cast<int>(*pid)] = process_facts_in(small_file(entry.path() / "stat"));
+  }
+  return out;
+}
+
+void add_processes(std::vector<ContainerUsage>& usage,
+                   const std::vector<ContainerProcess>& processes) {
+  std::map<int, ProcessFacts> all;
+  const long ticks = std::max(1L, sysconf(_SC_CLK_TCK)), page = sysconf(_SC_PAGESIZE);
+  for (const ContainerProcess& process : processes) {
+    for (ContainerUsage& each : usage) {
+      if (each.pod_uid != process.pod_uid || each.container != process.container || each.is_counted)
+        continue;
+      if (all.empty()) all = all_processes();
+      const ProcessFacts sum = tree_of(process.pid, all);
+      each.cpu_nanoseconds = sum.ticks * (1'000'000'000 / ticks);
+      each.memory_bytes = sum.resident_pages * page;
+    }
+  }
+}
+
+void add_pod(std::vector<ContainerUsage>& out, const std::string& uid, const fs::path& folder) {
   std::map<std::string, int> newest;
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(folder, failed)) {
@@ -62,9 +89,10 @@ void add_pod(std::vector<ContainerUsage>& out, const fs::path& folder) {
         folder.string() + "/" + container + "." + std::to_string(run) + ".json";
     const auto launch = parse_json(read_text(path, kMostLaunchFile).value_or(""));
     if (!launch) continue;
-    ContainerUsage usage{folder.filename().string(), container};
+    ContainerUsage usage{uid, container};
     std::string last_group;
     for (const Json& group : list_at(launch->value, {"cgroups"})) {
+      usage.is_counted = true;
       last_group = text_at(group, {"folder"});
       add_group(usage, last_group);
     }
@@ -97,6 +125,31 @@ int64_t processor_ticks_in(std::string_view proc_pid_stat) {
   return parse_int64(fields[11]).value_or(0) + parse_int64(fields[12]).value_or(0);
 }
 
+ProcessFacts process_facts_in(std::string_view proc_pid_stat) {
+  const size_t name_end = proc_pid_stat.rfind(')');
+  if (name_end == std::string_view::npos) return {};
+  const auto fields = split(trim(proc_pid_stat.substr(name_end + 1)), ' ');
+  if (fields.size() < 22) return {};
+  return {static_cast<int>(parse_int64(fields[1]).value_or(0)), processor_ticks_in(proc_pid_stat),
+          parse_int64(fields[21]).value_or(0)};
+}
+
+ProcessFacts tree_of(int root, const std::map<int, ProcessFacts>& processes) {
+  ProcessFacts out;
+  for (const auto& [pid, facts] : processes) {
+    int at = pid;
+    // Bounded: pids may be used anew while they are looked at, and then lead in a circle.
+    for (int steps = 0; at != root && at > 1 && steps < 1000; ++steps) {
+      const auto found = processes.find(at);
+      at = found == processes.end() ? 0 : found->second.parent;
+    }
+    if (at != root) continue;
+    out.ticks += facts.ticks;
+    out.resident_pages += facts.resident_pages;
+  }
+  return out;
+}
+
 MachineUsage machine_usage_in(std::string_view proc_stat, std::string_view meminfo) {
   MachineUsage out;
   const std::string_view first = proc_stat.substr(0, proc_stat.find('\n'));
@@ -127,12 +180,15 @@ RunFile run_file_named(std::string_view file) {
   return {std::string(file.substr(0, dot)), static_cast<int>(*run)};
 }
 
-std::vector<ContainerUsage> container_usage(const std::string& state_folder) {
+std::vector<ContainerUsage> container_usage(const std::string& state_folder,
+                                            const std::vector<ContainerProcess>& processes) {
   std::vector<ContainerUsage> out;
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(state_folder + "/run", failed)) {
-    if (entry.is_directory(failed)) add_pod(out, entry.path());
+    const std::string uid = entry.path().filename().string();
+    if (entry.is_directory(failed)) add_pod(out, uid, transient_of(state_folder, uid));
   }
+  add_processes(out, processes);
   return out;
 }
 

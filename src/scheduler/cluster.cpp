@@ -45,9 +45,9 @@ int64_t whole_amount(std::string_view name, const Quantity& quantity) {
   return name == "cpu" ? quantity.milli() : quantity.value();
 }
 
-std::vector<HostPort> host_ports_of(const Json& spec) {
+std::vector<HostPort> host_ports_of(const Json& spec, bool shares_network) {
   std::vector<HostPort> out;
-  const bool on_host = bool_at(spec, {"hostNetwork"});
+  const bool on_host = shares_network || bool_at(spec, {"hostNetwork"});
   for (const Json& container : list_at(spec, {"containers"})) {
     for (const Json& port : list_at(container, {"ports"})) {
       const int64_t number =
@@ -247,7 +247,10 @@ PodShapePtr Cluster::shape_of(const Json& pod) {
     shape.demands.push_back({resource(name), whole_amount(name, amount)});
     key += name + "=" + std::to_string(shape.demands.back().amount) + ";";
   }
-  shape.host_ports = host_ports_of(*spec);
+  // Every replica of a training job declares the port that one of them listens on.
+  const bool is_replica =
+      find_path(pod, {"metadata", "annotations", "trainyard.dev/gang-size"}) != nullptr;
+  shape.host_ports = host_ports_of(*spec, shares_network_ && !is_replica);
   for (const HostPort& port : shape.host_ports)
     key += port.ip + "/" + port.protocol + "/" + std::to_string(port.port) + ";";
   const auto found = shapes_.find(key);

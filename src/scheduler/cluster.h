@@ -81,6 +81,8 @@ class Cluster {
 
   // One shape for equal specs.
   PodShapePtr shape_of(const Json& pod);
+  // Pods have the machine's own network: the ports they declare are taken from it. Before any pod.
+  void share_network() { shares_network_ = true; }
   // By node; those of free places mean nothing.
   const std::vector<NodeFit>& fits(const PodShapePtr& shape);
   const std::vector<std::string>& resource_names() const { return names_; }
@@ -110,6 +112,7 @@ class Cluster {
   std::map<std::string, size_t, std::less<>> by_name_;
   std::unordered_map<std::string, Entry> pods_;
   std::vector<std::string> names_;
+  bool shares_network_ = false;
   std::unordered_map<std::string, PodShapePtr> shapes_;  // by text
   std::unordered_map<PodShapePtr, std::vector<NodeFit>> fits_;
   std::unordered_map<std::string, std::map<std::string, int>> gangs_;  // by namespace/name

@@ -10,16 +10,23 @@
 namespace yard {
 namespace {
 
-bool port_is_taken(const Cluster& cluster, const Cluster::Node& node, const PodShape& shape) {
-  if (shape.host_ports.empty()) return false;
+// Who has a port that is asked for, and which.
+struct TakenPort {
+  const PlacedPod* holder = nullptr;
+  int64_t port = 0;
+};
+
+TakenPort taken_port(const Cluster& cluster, const Cluster::Node& node, const PodShape& shape) {
+  if (shape.host_ports.empty()) return {};
   for (const std::string& uid : node.pods) {
-    for (const HostPort& held : cluster.find_pod(uid)->shape->host_ports) {
+    const PlacedPod* pod = cluster.find_pod(uid);
+    for (const HostPort& held : pod->shape->host_ports) {
       if (std::ranges::any_of(shape.host_ports,
                               [&](const HostPort& asked) { return asked.clashes_with(held); }))
-        return true;
+        return {pod, held.port};
     }
   }
-  return false;
+  return {};
 }
 
 bool is_full(const Cluster::Node& node) {
@@ -91,7 +98,7 @@ bool has_room(const Cluster& cluster, size_t index, const PodShape& shape) {
         cluster.allocatable(index, demand.resource) - cluster.used(index, demand.resource))
       return false;
   }
-  return !port_is_taken(cluster, node, shape);
+  return taken_port(cluster, node, shape).holder == nullptr;
 }
 
 std::vector<Obstacle> obstacles(const Cluster& cluster, size_t index, const PodShape& shape,
@@ -121,8 +128,12 @@ std::vector<Obstacle> obstacles(const Cluster& cluster, size_t index, const PodS
                                      "`trainyard get pods -A` shows them",
                                      name, asked, amount_text(name, free), has)});
   }
-  if (port_is_taken(cluster, node, shape))
-    out.push_back({"node(s) didn't have free ports for the requested pod ports", ""});
+  if (const TakenPort taken = taken_port(cluster, node, shape); taken.holder != nullptr)
+    out.push_back({"node(s) didn't have free ports for the requested pod ports",
+                   fmt::format("port {} is held by pod {}/{}: it starts when that ends, `kubectl "
+                               "delete pod {} -n {}` ends it",
+                               taken.port, taken.holder->ns, taken.holder->name, taken.holder->name,
+                               taken.holder->ns)});
   return out;
 }
 

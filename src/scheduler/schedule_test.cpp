@@ -231,6 +231,21 @@ TEST(Schedule, AHostPortIsTakenOnce) {
   EXPECT_EQ(placed[0].node, "a");
   EXPECT_TRUE(placed[1].why.starts_with(
       "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports. "));
+  EXPECT_NE(placed[1].why.find("is held by pod "), std::string::npos) << placed[1].why;
+}
+
+TEST(Schedule, OnTheMachinesOwnNetworkDeclaredPortsAreTaken) {
+  const Json server = yaml("spec: {containers: [{ports: [{containerPort: 8080}]}]}");
+  Json replica = server;
+  replica.as_object()["metadata"] = yaml("annotations: {trainyard.dev/gang-size: '2'}");
+  Cluster own;
+  EXPECT_TRUE(own.shape_of(server)->host_ports.empty()) << "each pod has its own ports";
+  Cluster shared;
+  shared.share_network();
+  ASSERT_EQ(shared.shape_of(server)->host_ports.size(), 1u);
+  EXPECT_EQ(shared.shape_of(server)->host_ports[0].port, 8080);
+  EXPECT_TRUE(shared.shape_of(replica)->host_ports.empty())
+      << "of a training job's replicas only one listens";
 }
 
 PodText gang(const char* name, const char* requests, int64_t least) {

@@ -16,7 +16,8 @@ namespace yard {
 
 class Scheduler {
  public:
-  Scheduler(Client& client, Loop& loop);
+  // `shares_network`: pods have the machine's own network, and its ports.
+  Scheduler(Client& client, Loop& loop, bool shares_network = false);
   ~Scheduler();
 
  private:

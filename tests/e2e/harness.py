@@ -2,6 +2,7 @@
 import base64
 import dataclasses
 import fcntl
+import glob
 import http.client
 import itertools
 import json
@@ -178,6 +179,13 @@ class Yard:
         self._api = None
         eventually(lambda: Api(self.kubeconfig, self.folder).request("GET", "/readyz").status == 200, about="/readyz")
 
+    def give(self, folder):
+        """What a test made there is the user's, if servers run as one."""
+        if self.user:
+            for parent, _, files in os.walk(folder):
+                for path in [parent, *(os.path.join(parent, name) for name in files)]:
+                    os.chown(path, self.user.pw_uid, self.user.pw_gid)
+
     def down(self):
         if self._api:
             self._api.close()
@@ -222,12 +230,13 @@ class Yard:
 
     def leftovers(self):
         """Processes that name the state folder or live in a mount of it (so do all of a pod, and their namespaces),
-        sockets in it that still answer, control groups."""
+        sockets in it that still answer, control groups, what pods had in memory."""
         def left():
             return [*(f"process {pid}" for pid in processes_naming(self.state)),
                     *(f"process {pid} in a pod" for pid in processes_mounting(self.state)),
                     *(f"socket {path}" for path in answering_sockets(self.state)),
-                    *(f"control group {path}" for path in self.cgroups if os.path.exists(path))]
+                    *(f"control group {path}" for path in self.cgroups if os.path.exists(path)),
+                    *(f"memory {path}" for path in memory_of(self.state))]
         try:
             eventually(lambda: not left(), deadline_s=5)
             return []
@@ -254,10 +263,10 @@ class Yard:
         return name
 
 
-def websocket_messages(yard, path, protocol):
-    """Every message of a WebSocket answer, until the server closes."""
+def websocket_messages(yard, path, protocol, opcode_of_all=2):
+    """Every message of a WebSocket answer, until the server closes; all of them binary (2) or text (1)."""
     api = yard.api
-    request = (f"GET {path} HTTP/1.1\r\nHost: {api.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    request = (f"GET {path} HTTP/1.1\r\nHost: {api.host}\r\nOrigin: https://{api.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
                f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
                f"Sec-WebSocket-Protocol: {protocol}\r\n\r\n")
     with socket.create_connection((api.host, api.port), COMMAND_DEADLINE_S) as plain, \
@@ -273,6 +282,7 @@ def websocket_messages(yard, path, protocol):
             payload = stream.read(length)
             if opcode & 15 == 8:
                 return messages
+            assert opcode & 15 == opcode_of_all, f"opcode {opcode & 15}"
             messages.append(payload)
 
 
@@ -377,6 +387,18 @@ def is_unlocked(path):
             return True
         except BlockingIOError:
             return False
+
+
+def memory_of(state):
+    """Folders of its pods below /dev/shm; each names its state folder (src/node/transient.h)."""
+    found = []
+    for path in glob.glob("/dev/shm/trainyard-*"):
+        try:
+            with open(os.path.join(path, "state"), encoding="utf-8") as stream:
+                found += [path] if stream.read().strip() == os.path.abspath(state) else []
+        except OSError:
+            pass  # gone meanwhile, or another user's
+    return found
 
 
 def processes_naming(folder):

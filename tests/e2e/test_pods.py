@@ -234,3 +234,11 @@ def test_kill_9_of_a_shim_fails_its_pod(own_yard):
     assert (end["reason"], end["exitCode"]) == ("ContainerStatusUnknown", 137)
     own_yard.down()
     assert own_yard.leftovers() == []
+
+
+def test_up_returns_when_there_is_a_node(own_yard):
+    """So the first pod of a script finds one: nothing is waited for here."""
+    own_yard.command("up")
+    nodes = own_yard.request("GET", "/api/v1/nodes").json["items"]
+    conditions = {c["type"]: c["status"] for c in nodes[0]["status"]["conditions"]}
+    assert len(nodes) == 1 and conditions["Ready"] == "True" and not nodes[0]["spec"].get("taints")

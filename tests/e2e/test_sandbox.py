@@ -204,3 +204,15 @@ def test_what_the_machine_refuses_is_named(yard):
     else:
         assert (degraded["status"], degraded["message"]) == ("False", "pods have all of their sandbox")
         assert "control groups" not in info and "namespaces are refused" not in info
+
+
+def test_volumes_below_folders_of_the_host(kubectl):
+    """Where the host has no such place: a folder and a file below read-only /usr, and what is there stays visible."""
+    kubectl("create", "configmap", "below", "--from-literal=key=text")
+    text = output(kubectl, shell("below", "echo mine > /usr/share/no-such-place/deep/file && cat /usr/share/no-such-place/deep/file && "
+                                          "cat /usr/lib/no-such-file.conf && test -x /usr/bin/env && ls -d /usr/share/doc && "
+                                          "! touch /usr/share/no-such-place/other 2>/dev/null && echo whole",
+                                 volumes=[{"name": "v", "emptyDir": {}}, {"name": "c", "configMap": {"name": "below"}}],
+                                 container={"volumeMounts": [{"name": "v", "mountPath": "/usr/share/no-such-place/deep"},
+                                                             {"name": "c", "mountPath": "/usr/lib/no-such-file.conf", "subPath": "key"}]}))
+    assert text == "mine\ntext/usr/share/doc\nwhole\n"

@@ -35,8 +35,13 @@ class SimPodRuntime : public PodRuntime {
     record.ns = launch.ns;
     record.name = launch.name;
     record.alive = true;
-    pod_launches[launch.uid] = std::move(launch);
+    const std::string uid = launch.uid;
+    pod_launches[uid] = std::move(launch);
+    ++started_shims;
     loop_.post([done = std::move(done)] { done({}); });
+    if (!shims_die) return;
+    record.alive = false;
+    changed(uid);
   }
   void start(std::string_view uid, ContainerLaunch launch,
              std::function<void(Result<void>)> done) override {
@@ -113,6 +118,8 @@ class SimPodRuntime : public PodRuntime {
   std::vector<ContainerLaunch> launches;
   std::vector<std::string> signals;  // "container number"
   bool ignores_term = false;
+  bool shims_die = false;  // before they have started anything
+  int started_shims = 0;
   PodUsage usage;  // of every pod
   // How probes and hooks are answered.
   std::function<Result<CommandOutcome>(const std::string& container,

@@ -105,10 +105,12 @@ std::vector<Subresource> pod_subresources() {
   return {
       {"attach", "PodAttachOptions", "", "v1", stream},
       {"binding", "Binding", "", "v1", {"create"}},
+      {"ephemeralcontainers", "", "", "", change},
       {"eviction", "Eviction", "policy", "v1", {"create"}},
       {"exec", "PodExecOptions", "", "v1", stream},
       {"log", "", "", "", {"get"}},
       {"portforward", "PodPortForwardOptions", "", "v1", stream},
+      {"proxy", "PodProxyOptions", "", "v1", {"create", "delete", "get", "patch", "update"}},
       {"status", "", "", "", change},
   };
 }

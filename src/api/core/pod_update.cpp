@@ -16,6 +16,8 @@ constexpr const char* kAnythingElse =
     "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set "
     "to 1 if it was previously negative)";
 
+constexpr const char* kDebuggers = "ephemeralContainers";
+
 bool keeps_containers(FieldErrors& errors, const Json& spec, const Json& live) {
   for (const char* list : {"containers", "initContainers"}) {
     if (array_at(spec, list).size() == array_at(live, list).size()) continue;
@@ -232,6 +234,27 @@ FieldErrors validate_pod_status_update(const Json& pod, const Json& live) {
     check_immutable(errors, status, before, "qosClass", FieldPath("status"));
   }
   check_states(errors, status, before, text_at(live, {"spec", "restartPolicy"}));
+  return errors;
+}
+
+FieldErrors validate_ephemeral_containers(const Json& pod, const Json& live) {
+  FieldErrors errors;
+  const FieldPath path = FieldPath("spec").child(kDebuggers);
+  static const Json kNone = JsonObject();
+  const Json *spec = find(pod, "spec"), *before = find(live, "spec");
+  for (const Json& old : array_at(before ? *before : kNone, kDebuggers)) {
+    const std::string_view name = text_at(old, {"name"});
+    const JsonArray& now = array_at(spec ? *spec : kNone, kDebuggers);
+    const auto kept = std::ranges::find_if(
+        now, [&](const Json& each) { return text_at(each, {"name"}) == name; });
+    if (kept == now.end()) {
+      errors.push_back(forbidden(
+          path, fmt::format("existing ephemeral containers \"{}\" may not be removed\n", name)));
+    } else if (!equal(*kept, old)) {
+      errors.push_back(forbidden(
+          path, fmt::format("existing ephemeral containers \"{}\" may not be changed\n", name)));
+    }
+  }
   return errors;
 }
 

@@ -220,7 +220,9 @@ Kind service_kind() {
   Kind row = ordinary_kind({"", "v1", "Service", "services"});
   row.short_names = {"svc"};
   row.categories = {"all"};
-  row.subresources = {status_subresource()};
+  row.subresources = {
+      {"proxy", "ServiceProxyOptions", "", "v1", {"create", "delete", "get", "patch", "update"}},
+      status_subresource()};
   row.name_rule = NameRule::Dns1035Label;
   row.creates_on_update = true;
   row.returns_deleted_object = true;

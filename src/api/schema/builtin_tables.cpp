@@ -22,6 +22,8 @@ constexpr std::string_view kTables[] = {
     ,
 #include "api/schema/tables/authorization_v1.types"
     ,
+#include "api/schema/tables/metrics_v1beta1.types"
+    ,
 #include "api/schema/tables/policy_v1.types"
     ,
 #include "api/schema/tables/rbac_v1.types"

@@ -140,6 +140,20 @@ TEST(JobController, TheDeadlineStrikesByTimer) {
       std::vector<std::string>{"DeadlineExceeded: Job was active longer than specified deadline"});
 }
 
+TEST(JobController, TheDeadlineIsOnTheWallWhateverTheClockDoes) {
+  JobYard yard;
+  yard.create(spec("  activeDeadlineSeconds: 100\n"));
+  yard.run(yard.active()[0]);
+  yard.settle(10s);
+  yard.api.loop.jump_clock(-30s);
+  yard.settle(60s);
+  EXPECT_EQ(yard.conditions(), "") << "set back: it strikes no sooner";
+  yard.api.loop.jump_clock(std::chrono::hours(8));
+  yard.settle(1s);
+  yard.reap();
+  EXPECT_EQ(yard.conditions(), "FailureTarget Failed") << "a laptop that slept";
+}
+
 TEST(JobController, SuspendStopsAndResumeStartsAgain) {
   JobYard yard;
   yard.create(spec("  suspend: true\n  activeDeadlineSeconds: 100\n"));
