@@ -271,6 +271,9 @@ Peer peer_of(SSL* ssl) {
   Peer peer;
   Certificate certificate(SSL_get1_peer_certificate(ssl));
   if (!certificate || SSL_get_verify_result(ssl) != X509_V_OK) return peer;
+  tm ends{};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &ends) == 1)
+    peer.certificate_ends = from_unix_seconds(timegm(&ends));
   const X509_NAME* subject = X509_get_subject_name(certificate.get());
   for (int i = 0; i < X509_NAME_entry_count(subject); ++i) {
     const X509_NAME_ENTRY* entry = X509_NAME_get_entry(subject, i);

@@ -84,15 +84,23 @@ def image_of(*layers, **config):
     """An OCI image of these layers (as tar_of takes them); config: Env, Entrypoint, Cmd, User and so on."""
     tars = [tar_of(layer) for layer in layers]
     packed = [gzip.compress(tar, compresslevel=1, mtime=0) for tar in tars]
+    descriptors = [{"mediaType": GZIP_LAYER, "digest": digest_of(layer), "size": len(layer)} for layer in packed]
+    image = assembled(descriptors, [digest_of(tar) for tar in tars], **config)
+    image.blobs.update({digest_of(content): content for content in packed})
+    return image
+
+
+def assembled(layers, diff_ids, **config):
+    """The image of layers that are pushed already, or will be."""
     described = json.dumps({
         "architecture": {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine), "os": "linux",
-        "config": config, "rootfs": {"type": "layers", "diff_ids": [digest_of(tar) for tar in tars]}}).encode()
+        "config": config, "rootfs": {"type": "layers", "diff_ids": diff_ids}}).encode()
     manifest = json.dumps({
         "schemaVersion": 2, "mediaType": MANIFEST,
         "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest_of(described),
                    "size": len(described)},
-        "layers": [{"mediaType": GZIP_LAYER, "digest": digest_of(layer), "size": len(layer)} for layer in packed]}).encode()
-    return Image(manifest, {digest_of(content): content for content in [described, *packed]})
+        "layers": layers}).encode()
+    return Image(manifest, {digest_of(described): described})
 
 
 def busybox_image(files=None, **config):
@@ -251,16 +259,19 @@ class DockerRegistry:
 
     def push(self, repository, tag, image):
         """The name under which it can be pulled."""
+        self.push_blobs(repository, image.blobs)
+        self.put_manifest(repository, tag, image.manifest, MANIFEST)
+        return f"{self.name}/{repository}:{tag}"
+
+    def push_blobs(self, repository, blobs):
         login = self._login(repository)
-        for digest, content in image.blobs.items():
+        for digest, content in blobs.items():
             status, headers, text = self.request("POST", f"/v2/{repository}/blobs/uploads/", b"", login)
             assert status == 202, text
             place = urllib.parse.urlparse(headers["Location"])
             status, _, text = self.request("PUT", f"{place.path}?{place.query}&digest={urllib.parse.quote(digest)}", content,
                                            {**login, "Content-Type": "application/octet-stream"})
             assert status == 201, text
-        self.put_manifest(repository, tag, image.manifest, MANIFEST)
-        return f"{self.name}/{repository}:{tag}"
 
     def put_manifest(self, repository, tag, manifest, media_type):
         status, _, text = self.request("PUT", f"/v2/{repository}/manifests/{tag}", manifest,

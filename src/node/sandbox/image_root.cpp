@@ -26,8 +26,8 @@ std::string lower_list(const Container& container) {
 }
 
 // The layers are named from where they lie, so that a hundred of them fit into one page.
-bool lay_over(const Container& container, const std::string& root, const std::string& above) {
-  const std::string upper = above + ".upper", work = above + ".work";
+bool lay_over(const Container& container, const ImageFolders& folders) {
+  const std::string &upper = folders.upper, &work = folders.work, &root = folders.root;
   if (!make_folders(upper) || !make_folders(work)) return false;
   const std::string options = "lowerdir=" + lower_list(container) + ",upperdir=" + upper +
                               ",workdir=" + work + ",volatile" +
@@ -52,16 +52,17 @@ std::string have_folder(const std::string& path, unsigned mode) {
 
 }  // namespace
 
-std::string mount_image(const Container& container, const std::string& root) {
+std::string mount_image(const Container& container, const ImageFolders& folders) {
+  const std::string& root = folders.root;
   if (!make_folders(root)) return failure("cannot make the root");
-  if (!lay_over(container, root, root)) {
+  if (!lay_over(container, folders)) {
     // Where the disk of the state folder cannot be written through an overlay (some network and
     // overlay filesystems), memory can: what the container writes is then lost with it, as ever.
     const int refused = errno;
     const std::string memory = root + ".memory";
     if (refused == E2BIG || !make_folders(memory) ||
         mount("tmpfs", memory.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") != 0 ||
-        !lay_over(container, root, memory + "/root")) {
+        !lay_over(container, {root, memory + "/upper", memory + "/work"})) {
       errno = refused;
       return failure("cannot lay the " + std::to_string(container.layers.size()) +
                      " layers of the image over each other (overlayfs)");

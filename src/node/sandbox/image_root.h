@@ -8,9 +8,12 @@
 
 namespace shim {
 
-// At `root`, an empty folder of the run. An image is a stranger's: before the root has changed only
-// places that are folders themselves, no links, are touched. An empty text is success.
-std::string mount_image(const Container& container, const std::string& root);
+struct ImageFolders {
+  std::string root, upper, work;
+};
+// At `root`, with `upper` for what the run writes. An image is a stranger's: before the root has
+// changed only places that are folders themselves, no links, are touched. An empty text is success.
+std::string mount_image(const Container& container, const ImageFolders& folders);
 // After the root has changed: the folders the image declares as volumes stay writable.
 std::string make_image_volumes(const Container& container);
 
