@@ -31,6 +31,24 @@ std::int64_t sum_of(const std::vector<const StoredImage*>& images,
   return out;
 }
 
+void note_layers(const std::string& folder, const std::string& holder, LayersInUse& out) {
+  std::error_code unreadable;
+  for (fs::directory_iterator file(folder, unreadable), last; !unreadable && file != last;
+       file.increment(unreadable)) {
+    if (file->path().extension() != ".json") continue;
+    const Json tree = read_tree(file->path().string());
+    const Json* layers = find(tree, "layers");
+    if (layers == nullptr || !layers->is_array()) continue;
+    for (const Json& each : layers->get_array()) {
+      if (!each.is_string()) continue;
+      const std::string_view path = each.get_string();
+      std::string layer(path.substr(0, path.find('/')));
+      out.holders.emplace(layer, holder);
+      out.layers.insert(std::move(layer));
+    }
+  }
+}
+
 }  // namespace
 
 LayersInUse layers_in_use(const std::string& state_folder) {
@@ -38,26 +56,15 @@ LayersInUse layers_in_use(const std::string& state_folder) {
   std::error_code failed;
   for (fs::directory_iterator pod(state_folder + "/run", failed), end; !failed && pod != end;
        pod.increment(failed)) {
-    std::error_code unreadable;
-    std::string holder;
-    for (fs::directory_iterator file(pod->path(), unreadable), last; !unreadable && file != last;
-         file.increment(unreadable)) {
-      if (file->path().extension() != ".json") continue;
-      const Json tree = read_tree(file->path().string());
-      const Json* layers = find(tree, "layers");
-      if (layers == nullptr || !layers->is_array() || layers->get_array().empty()) continue;
-      if (holder.empty()) {
-        const Json launch = read_tree(pod->path().string() + "/launch.json");
-        holder = fmt::format("{}/{}", text_at(launch, {"namespace"}), text_at(launch, {"pod"}));
-      }
-      for (const Json& each : layers->get_array()) {
-        if (!each.is_string()) continue;
-        const std::string_view folder = each.get_string();
-        std::string layer(folder.substr(0, folder.find('/')));
-        out.holders.emplace(layer, holder);
-        out.layers.insert(std::move(layer));
-      }
-    }
+    const std::string folder = pod->path().string();
+    const Json launch = read_tree(folder + "/launch.json");
+    const std::string holder =
+        fmt::format("{}/{}", text_at(launch, {"namespace"}), text_at(launch, {"pod"}));
+    note_layers(folder, holder, out);
+    // What a run is told may lie in memory.
+    if (const std::string transient(text_at(launch, {"transientFolder"}));
+        !transient.empty() && transient != folder)
+      note_layers(transient, holder, out);
   }
   return out;
 }

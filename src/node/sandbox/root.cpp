@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "node/sandbox/image_root.h"
 #include "node/sandbox/layer.h"
 #include "node/sandbox/masks.h"
 #include "node/sandbox/pid_namespace.h"
@@ -182,6 +183,15 @@ std::string make_devices(const Container& container, const RootFolders& folders)
   return "";
 }
 
+std::string mount_proc(const std::string& proc) {
+  const bool mounted =
+      make_folders(proc) &&
+      (sees_machine_processes()
+           ? mount("/proc", proc.c_str(), nullptr, MS_BIND | MS_REC, nullptr)
+           : mount("proc", proc.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr)) == 0;
+  return mounted ? "" : failure("cannot make /proc");
+}
+
 // What the skeleton has, where there is one.
 std::string make_common_folders(const std::string& root) {
   for (const char* folder : {"/run", "/var/tmp", "/var/run", "/var/lib", "/var/log", "/var/cache",
@@ -194,17 +204,12 @@ std::string make_common_folders(const std::string& root) {
 
 std::string make_own_folders(const Container& container, const Root& building) {
   const std::string& root = building.folders.root;
-  const std::string tmp = root + "/tmp", proc = root + "/proc",
-                    home = root + (container.uid == 0 ? "/root" : "/home/pod");
+  if (!container.layers.empty()) return mount_proc(root + "/proc");  // the rest is the image's
+  const std::string tmp = root + "/tmp", home = root + (container.uid == 0 ? "/root" : "/home/pod");
   if (!make_folders(tmp) ||
       mount("tmpfs", tmp.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0)
     return failure("cannot make /tmp");
-  const bool mounted =
-      make_folders(proc) &&
-      (sees_machine_processes()
-           ? mount("/proc", proc.c_str(), nullptr, MS_BIND | MS_REC, nullptr)
-           : mount("proc", proc.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr)) == 0;
-  if (!mounted) return failure("cannot make /proc");
+  if (std::string problem = mount_proc(root + "/proc"); !problem.empty()) return problem;
   if (!building.over_skeleton) {
     if (std::string problem = make_common_folders(root); !problem.empty()) return problem;
   } else if (container.uid == 0 && container.gid == 0) {
@@ -249,6 +254,8 @@ std::string add_mount_points(const Container& container, const std::vector<OpenV
 // What becomes the root: an image's files lie below it, untouched.
 std::string make_root(const Container& container, const std::vector<OpenVolume>& volumes,
                       const RootFolders& folders, bool& over_skeleton) {
+  if (!container.layers.empty())
+    return mount_image(container, {folders.root, folders.upper, folders.work});
   if (container.root_folder.empty())
     return mount_layer({folders.root, folders.upper, folders.work,
                         add_mount_points(container, volumes, folders), folders.skeleton},
@@ -299,6 +306,7 @@ std::string build_root(const Container& container, const RootFolders& folders) {
       return problem;
   }
   if (std::string problem = change_root(root); !problem.empty()) return problem;
+  if (std::string problem = make_image_volumes(container); !problem.empty()) return problem;
   if (std::string problem = attach_volumes(volumes); !problem.empty()) return problem;
   if (!container.working_folder.empty() && !make_folders(container.working_folder))
     return failure("cannot make the working folder " + container.working_folder);
