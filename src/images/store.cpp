@@ -198,6 +198,10 @@ std::optional<StoredImage> ImageStore::find(std::string_view name) const {
   return image && image->name == full ? std::move(image) : std::nullopt;
 }
 
+bool ImageStore::has_image(std::string_view name) const {
+  return ::access(name_file(full_image_name(name)).c_str(), F_OK) == 0;
+}
+
 Result<bool> ImageStore::remove_name(std::string_view name) {
   if (::unlink(name_file(full_image_name(name)).c_str()) == 0) return true;
   return errno == ENOENT ? Result<bool>(false) : failure("remove", std::string(name));

@@ -26,6 +26,10 @@ namespace yard {
 class ImageStore {
  public:
   static Result<ImageStore> open(const std::string& state_folder);
+  // Makes nothing: for questions only.
+  static ImageStore view(const std::string& state_folder) {
+    return ImageStore(state_folder + "/images");
+  }
 
   // Held for as long as the value lives. Alone: fails at once while others work.
   Result<Descriptor> lock_shared() const;
@@ -49,6 +53,7 @@ class ImageStore {
   Result<void> keep_image(const StoredImage& image);
   std::vector<StoredImage> images() const;  // by name
   std::optional<StoredImage> find(std::string_view name) const;
+  bool has_image(std::string_view name) const;  // one look at the disk
   Result<bool> remove_name(std::string_view name);
   void touch(const StoredImage& image) const;  // it was used now
 

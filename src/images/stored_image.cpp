@@ -95,14 +95,17 @@ std::string full_image_name(std::string_view name) {
   return has_tag ? std::string(name) : fmt::format("{}:latest", name);
 }
 
-std::string image_id_of(const StoredImage& image) {
-  if (!image.from_registry) return image.config_digest;
-  std::string_view name = image.name;
+std::string repository_of(std::string_view name) {
   name = name.substr(0, name.find('@'));
   const std::size_t slash = name.rfind('/'), colon = name.rfind(':');
   if (colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash))
     name = name.substr(0, colon);
-  return fmt::format("{}@{}", name, image.manifest_digest);
+  return std::string(name);
+}
+
+std::string image_id_of(const StoredImage& image) {
+  if (!image.from_registry) return image.config_digest;
+  return fmt::format("{}@{}", repository_of(image.name), image.manifest_digest);
 }
 
 std::string layer_id(std::string_view diff_id) {

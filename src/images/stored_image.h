@@ -27,6 +27,8 @@ std::optional<StoredImage> read_stored_image(std::string_view text);
 // One name for what people write in several ways: the registry that every tool assumes and the
 // folder `library` are left out, `:latest` is written where neither tag nor digest is.
 std::string full_image_name(std::string_view name);
+// Without tag and digest.
+std::string repository_of(std::string_view name);
 // `registry/name@sha256:…` of a pulled image, `sha256:…` of the configuration of a loaded one.
 std::string image_id_of(const StoredImage& image);
 

@@ -60,7 +60,8 @@ void add_wait(Program& program);
 void add_top(Program& program);
 void add_image(Program& program);
 void add_completion(Program& program);
-void add_keeper(Program& program);  // hidden
+void add_keeper(Program& program);        // hidden
+void add_image_worker(Program& program);  // hidden
 
 // Shared by up, down and restart.
 // This machine as a node, as the command line says it.

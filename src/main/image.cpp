@@ -7,6 +7,7 @@
 
 #include "cli/image_pull.h"
 #include "cli/images.h"
+#include "images/pull_worker.h"
 #include "images/user_namespace.h"
 #include "main/commands.h"
 #include "main/config.h"
@@ -147,6 +148,18 @@ void add_save(CLI::App* image, Program& program) {
 }
 
 }  // namespace
+
+void add_image_worker(Program& program) {
+  CLI::App* command = program.add("image-worker", "Pull an image (started by the server).", "");
+  command->group("");
+  command->callback([&program] {
+    program.run = [&program] {
+      auto folder = program.folder();
+      if (!folder) return print_error(folder.error().message);
+      return run_pull_worker(folder->path());
+    };
+  });
+}
 
 void add_image(Program& program) {
   CLI::App* image = program.add(

@@ -66,6 +66,7 @@ int main_program(int count, char** arguments) {
   add_completion(program);
   add_version(program);
   add_keeper(program);
+  add_image_worker(program);
   try {
     program.app.parse(count, arguments);
   } catch (const CLI::ParseError& problem) {

@@ -36,6 +36,7 @@
 #include "controllers/quota/quota_controller.h"
 #include "controllers/storage/storage_controller.h"
 #include "controllers/training/training_controller.h"
+#include "images/store.h"
 #include "main/config.h"
 #include "main/credentials.h"
 #include "main/pod_network.h"
@@ -43,6 +44,7 @@
 #include "net/loop.h"
 #include "net/server.h"
 #include "node/agent.h"
+#include "node/images/real_node_images.h"
 #include "node/images/resolve_image.h"
 #include "node/log_archive.h"
 #include "node/node_streams.h"
@@ -311,9 +313,13 @@ int serve(StateFolder folder, const ServeOptions& given) {
   if (!simulated) node.network_problem = network.problem();
   node.images = config->images;
   node.state_folder = state;
-  api.set_create_warnings([images = config->images](std::string_view encoded) {
-    return image_warnings(encoded, images);
-  });
+  api.set_create_warnings(
+      [images = config->images, store = ImageStore::view(state)](std::string_view encoded) {
+        return image_warnings(encoded, images,
+                              [&](std::string_view image) { return store.has_image(image); });
+      });
+  RealNodeImages node_images(
+      *loop, {state, {"/proc/self/exe", "image-worker", "--state", state}, config->images});
   std::unique_ptr<Agent> agent;
   std::unique_ptr<VolumeUpdates> volume_updates;
   std::unique_ptr<Scheduler> scheduler;
@@ -336,6 +342,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
     agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node, machine,
                                     simulated ? nullptr : &token_source);
     if (!simulated) {
+      agent->set_images(&node_images);
       start_names(network, client, *loop, [&agent](std::string problem) {
         if (agent) agent->set_network_problem(std::move(problem));
       });

@@ -9,6 +9,7 @@
 #include "api/tree.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "node/images/driver_files.h"
 #include "node/images/local_images.h"
 #include "node/pod_volumes.h"
 #include "node/simulated/played_pods.h"
@@ -78,6 +79,10 @@ void Agent::start(std::function<void()> registered) {
   runtime_.recover([this, alive = alive_] {
     if (!*alive) return;
     drop_other_nodes();
+    if (images_ != nullptr) {
+      options_.images_version = images_->version();
+      options_.image_list = images_->list();
+    }
     for (const std::string& name : node_names(options_))
       register_node(name);
     take_up_pods();
@@ -219,8 +224,15 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
     pod.pod_ip = pod_address(pod, tree, world.record);
   }
   for (const char* list : {"initContainers", "containers"}) {
-    for (const Json& container : list_at(tree, {"spec", list}))
-      world.images.emplace(text_at(container, {"name"}), resolve(tree, container));
+    for (const Json& container : list_at(tree, {"spec", list})) {
+      ImageResolution image = resolve(tree, container);
+      if (const auto pull = pod.pulls.find(std::string(text_at(container, {"name"})));
+          pull != pod.pulls.end()) {
+        image.pulled_for = pull->second.done_for;
+        image.pulled_words = pull->second.words;
+      }
+      world.images.emplace(text_at(container, {"name"}), std::move(image));
+    }
   }
   world.pod = std::move(tree);
   world.now = loop_.now();
@@ -322,16 +334,6 @@ std::vector<Json> Agent::services_beside(const Pod& pod) const {
   return out;
 }
 
-ImageResolution Agent::resolve(const Json& pod, const Json& container) const {
-  const std::string_view id = text_at(pod, {"metadata", "annotations", kOfferAnnotation});
-  const auto offer =
-      id.empty() ? std::nullopt
-                 : read_offer(options_.state_folder, id, text_at(pod, {"metadata", "namespace"}));
-  return resolve_image({text_at(container, {"image"}), text_at(container, {"imagePullPolicy"}),
-                        offer ? &*offer : nullptr},
-                       options_.images);
-}
-
 void Agent::start_pod(Pod& pod, const Json& tree) {
   pod.starting = true;
   if (options_.simulated > 0 || !tokens_.has_tokens_for(tree)) return launch_pod(pod, tree);
@@ -419,6 +421,9 @@ void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& st
         LaunchFacts facts = launch_facts(pod);
         facts.services = services_beside(pod);
         facts.image = on_this_machine(resolve(tree, container));
+        if (!have_image(pod, tree, container, start, facts.image)) return;
+        if (images_ != nullptr) tell_images();
+        if (facts.image.entry.unpacked && facts.gpus) facts.driver_files = driver_files();
         made = container_launch(tree, container, start.run, facts);
       }
       if (made.refusal)

@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "client/client.h"
 #include "client/event_recorder.h"
+#include "node/images/node_images.h"
 #include "node/network/pod_network.h"
 #include "node/node_object.h"
 #include "node/plan_pod.h"
@@ -30,6 +31,8 @@ class Agent {
   // Before start().
   void set_gpus(std::vector<Gpu> gpus) { machine_.gpus = std::move(gpus); }
   const NodeOptions& options() const { return options_; }
+  // Likewise; without them no image is unpacked here and none is pulled.
+  void set_images(NodeImages* images) { images_ = images; }
   // Registers the node, takes up the pods of an earlier server, then follows the API. `registered`
   // is called once the first node takes pods, or could not be made.
   void start(std::function<void()> registered = {});
@@ -42,6 +45,15 @@ class Agent {
   void set_network_problem(std::string problem);
 
  private:
+  // The image of a container on its way here.
+  struct Pull {
+    bool is_under_way = false;
+    int done_for = -1;  // the run that it was pulled for, and what is said of it
+    std::string words;
+    int failures = 0;
+    std::string problem;
+    Time wait_until{};
+  };
   // What the agent remembers of one pod between two looks.
   struct Pod {
     std::string uid, ns, name;
@@ -55,6 +67,7 @@ class Agent {
     std::map<std::string, StartProblem> problems;
     std::map<std::string, int> failures;  // starts in a row that failed, for the retry's length
     std::map<std::string, RunMemory, std::less<>> memory;
+    std::map<std::string, Pull> pulls;  // by container
     std::optional<Eviction> eviction;
     StartGate gate;
     bool measuring = false;
@@ -101,11 +114,20 @@ class Agent {
   std::vector<Json> services_beside(const Pod& pod) const;
   bool give_gpus(Pod& pod, const Json& tree);
   ImageResolution resolve(const Json& pod, const Json& container) const;
+  bool have_image(Pod& pod, const Json& tree, const Json& container, const PodPlan::Start& start,
+                  const ImageResolution& resolution);
+  void begin_pull(Pod& pod, const Json& tree, const PodPlan::Start& start,
+                  const std::string& image);
+  void finish_pull(const std::string& uid, const PodPlan::Start& start, const std::string& image,
+                   const Result<PulledImage>& pulled);
+  void show_problem(Pod& pod, const std::string& container, StartProblem problem);
+  void tell_images();
 
   Client& client_;
   Loop& loop_;
   PodRuntime& runtime_;
   PodNetwork& network_;
+  NodeImages* images_ = nullptr;
   NodeOptions options_;
   MachineFacts machine_;
   EventRecorder events_;

@@ -109,7 +109,7 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
   JsonArray groups, cgroup_list, host_folders;
   for (const int64_t group : launch.groups)
     groups.emplace_back(group);
-  if (launch.root_folder.empty()) {
+  if (launch.root_folder.empty() && launch.layers.empty()) {
     for (const char* folder : kHostFolders)
       host_folders.emplace_back(folder);
   }
@@ -129,6 +129,9 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
       {"workingFolder", launch.working_folder},
       {"privateRoot", true},
       {"rootFolder", launch.root_folder},
+      {"layersFolder", launch.layers_folder},
+      {"layers", texts(launch.layers)},
+      {"imageVolumes", texts(launch.image_volumes)},
       {"readOnlyRoot", launch.read_only_root},
       {"noNewPrivileges", launch.no_new_privileges},
       {"hostIPC", pod.host_ipc},

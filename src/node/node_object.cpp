@@ -163,6 +163,14 @@ Json node_object(const NodeOptions& options, const std::string& name, const Mach
   status["addresses"] = JsonArray{JsonObject{{"type", "InternalIP"}, {"address", options.address}},
                                   JsonObject{{"type", "Hostname"}, {"address", name}}};
   status["daemonEndpoints"] = JsonObject{{"kubeletEndpoint", JsonObject{{"Port", 0}}}};
+  constexpr std::size_t kMostImages = 50;  // as upstream
+  JsonArray images;
+  for (const ImageCatalog::Listed& each : options.image_list) {
+    if (images.size() == kMostImages) break;
+    images.push_back(JsonObject{{"names", JsonArray(each.names.begin(), each.names.end())},
+                                {"sizeBytes", each.bytes}});
+  }
+  status["images"] = std::move(images);
   status["nodeInfo"] =
       JsonObject{{"machineID", machine.machine_id},
                  {"systemUUID", machine.machine_id},

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "json/json.h"
 #include "node/gpus.h"
+#include "node/images/image_catalog.h"
 #include "node/images/image_config.h"
 
 namespace yard {
@@ -23,6 +24,8 @@ struct NodeOptions {
   std::string network_problem;                  // what pods miss of the network, in a sentence
   int simulated = 0;  // --simulate: so many nodes sim-0, sim-1 ... in place of this machine
   ImageConfig images;
+  std::vector<ImageCatalog::Listed> image_list;  // what the node says it has
+  std::uint64_t images_version = 0;
   std::string state_folder;  // where offers of `trainyard run` lie
 };
 

@@ -64,9 +64,15 @@ bool gate_is_open(const PodWorld& world, PodPlan& plan) {
   return step.opens;
 }
 
-int stop_signal(const ContainerView& container) {
-  const std::string_view name = text_at(*container.spec, {"lifecycle", "stopSignal"});
+int stop_signal(const PodWorld& world, const ContainerView& container) {
+  std::string name(text_at(*container.spec, {"lifecycle", "stopSignal"}));
+  const auto& image = world.image_of(container.name).entry.unpacked;
+  if (name.empty() && image) name = image->stop_signal;
   if (name.empty()) return SIGTERM;
+  // Images also write TERM and 15.
+  if (const auto number = parse_int64(name); number && *number > 0 && *number < NSIG)
+    return static_cast<int>(*number);
+  if (!name.starts_with("SIG")) name.insert(0, "SIG");
   for (int number = 1; number < SIGRTMIN; ++number) {
     const char* abbreviation = sigabbrev_np(number);
     if (abbreviation != nullptr && name == "SIG" + std::string(abbreviation)) return number;
@@ -117,7 +123,7 @@ void end_container(const PodWorld& world, const ContainerView& container, const 
     plan.signals.push_back({container.name, SIGKILL});
     return;
   }
-  if (!memory.told_to_end) plan.signals.push_back({container.name, stop_signal(container)});
+  if (!memory.told_to_end) plan.signals.push_back({container.name, stop_signal(world, container)});
   look_again_at(plan, kill_at);
 }
 

@@ -68,8 +68,11 @@ std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, 
                              : int_at(*old, {"restartCount"});
     for (const ContainerRun* run : container.runs) {
       if (run->run <= told) continue;
-      out.push_back(
-          {"Normal", "Pulled", pulled_message(image, world.image_of(container.name)), path});
+      const ImageResolution& resolution = world.image_of(container.name);
+      out.push_back({"Normal", "Pulled",
+                     resolution.pulled_for == run->run ? resolution.pulled_words
+                                                       : pulled_message(image, resolution),
+                     path});
       out.push_back({"Normal", "Created", "Created container: " + container.name, path});
       if (run->failure.empty()) {
         out.push_back({"Normal", "Started", "Started container " + container.name, path});

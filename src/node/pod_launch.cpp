@@ -141,6 +141,12 @@ std::optional<LaunchRefusal> set_command(ContainerLaunch& launch, const Json& co
   }
   if (!launch.argv.empty()) return std::nullopt;
   const std::string_view name = text_at(container, {"image"});
+  if (image.rung == ImageRung::Unpacked) {
+    return LaunchRefusal{"CreateContainerError",
+                         fmt::format("no command specified: the container names neither command "
+                                     "nor args, and the image {} has no entrypoint",
+                                     quoted(name))};
+  }
   if (image.rung == ImageRung::Map) {
     return LaunchRefusal{"CreateContainerError",
                          fmt::format("no command specified: the container names neither command "
@@ -161,12 +167,34 @@ std::optional<LaunchRefusal> set_command(ContainerLaunch& launch, const Json& co
 // What the image's entry brings; the container's own mounts go before.
 void add_image(ContainerLaunch& launch, const ImageEntry& entry) {
   if (entry.base == ImageEntry::Base::Root) launch.root_folder = entry.folder;
+  if (entry.unpacked) {
+    launch.layers_folder = entry.unpacked->layers_folder;
+    launch.layers = entry.unpacked->layers;
+    launch.image_volumes = entry.unpacked->volumes;
+  }
   for (const ImageMount& mount : entry.mounts) {
     const bool taken = std::ranges::any_of(
         launch.mounts, [&](const LaunchMount& each) { return each.target == mount.target; });
     if (!taken) launch.mounts.push_back({"", mount.target, "", mount.read_only, mount.source});
   }
   if (launch.working_folder.empty()) launch.working_folder = entry.working_folder;
+}
+
+// An image for CUDA has all but what must fit this machine's driver: that comes from the machine,
+// where every loader looks first.
+void add_driver(ContainerLaunch& launch, const std::vector<DriverFile>& files) {
+  bool has_libraries = false;
+  for (const DriverFile& file : files) {
+    launch.mounts.push_back({"", file.target, "", true, file.source});
+    has_libraries = has_libraries || file.is_library;
+  }
+  if (!has_libraries) return;
+  for (std::string& each : launch.env) {
+    if (!each.starts_with("LD_LIBRARY_PATH=")) continue;
+    each += fmt::format(":{}", kDriverFolder);
+    return;
+  }
+  launch.env.push_back(fmt::format("LD_LIBRARY_PATH={}", kDriverFolder));
 }
 
 Environment image_environment(const ImageEntry& entry) {
@@ -183,10 +211,28 @@ Environment image_environment(const ImageEntry& entry) {
   return out;
 }
 
+std::optional<std::int64_t> asked_number(const Json& pod, const Json& container,
+                                         const char* member) {
+  constexpr std::int64_t kUnset = -1;
+  const std::int64_t number = number_or(pod, container, member, kUnset);
+  return number == kUnset ? std::nullopt : std::optional(number);
+}
+
 std::optional<LaunchRefusal> set_identity(ContainerLaunch& launch, const Json& pod,
-                                          const Json& container) {
+                                          const Json& container, const ImageEntry& image,
+                                          std::string& home) {
   launch.uid = number_or(pod, container, "runAsUser", 0);
   launch.gid = number_or(pod, container, "runAsGroup", 0);
+  home = launch.uid == 0 ? "/root" : "/home/pod";
+  if (image.unpacked) {
+    auto identity = image_identity(*image.unpacked, {asked_number(pod, container, "runAsUser"),
+                                                     asked_number(pod, container, "runAsGroup")});
+    if (!identity) return LaunchRefusal{"CreateContainerError", identity.error().message};
+    launch.uid = identity->uid;
+    launch.gid = identity->gid;
+    launch.groups = std::move(identity->groups);
+    home = std::move(identity->home);
+  }
   for (const Json& group : list_at(pod, {"spec", "securityContext", "supplementalGroups"})) {
     if (group.is_int64()) launch.groups.push_back(group.get_int64());
   }
@@ -195,15 +241,20 @@ std::optional<LaunchRefusal> set_identity(ContainerLaunch& launch, const Json& p
   const bool non_root = find_path(container, {"securityContext", "runAsNonRoot"}) != nullptr
                             ? bool_at(container, {"securityContext", "runAsNonRoot"})
                             : bool_at(pod, {"spec", "securityContext", "runAsNonRoot"});
-  if (!non_root || launch.uid != 0) return std::nullopt;
+  if (!non_root) return std::nullopt;
   const bool asked = find_path(container, {"securityContext", "runAsUser"}) != nullptr ||
                      find_path(pod, {"spec", "securityContext", "runAsUser"}) != nullptr;
+  // A name may mean root to whoever wrote the image's passwd: only a number counts.
+  const std::string problem =
+      !asked && image.unpacked ? non_root_problem(*image.unpacked)
+      : launch.uid == 0        ? "container has runAsNonRoot and image will run as root"
+                               : "";
+  if (problem.empty()) return std::nullopt;
   const std::string where = fmt::format(
       "(pod: \"{}_{}({})\", container: {})", text_at(pod, {"metadata", "name"}),
       text_at(pod, {"metadata", "namespace"}), text_at(pod, {"metadata", "uid"}), launch.container);
   return LaunchRefusal{"CreateContainerConfigError",
-                       (asked ? "container's runAsUser breaks non-root policy "
-                              : "container has runAsNonRoot and image will run as root ") +
+                       (asked ? "container's runAsUser breaks non-root policy" : problem) + " " +
                            where};
 }
 
@@ -263,13 +314,15 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
     out.refusal = LaunchRefusal{facts.image.reason, facts.image.message};
     return out;
   }
-  if ((out.refusal = set_identity(launch, pod, container))) return out;
+  std::string home;
+  if ((out.refusal = set_identity(launch, pod, container, facts.image.entry, home))) return out;
   const bool host_network = bool_at(pod, {"spec", "hostNetwork"});
   const std::string& api_host = host_network ? facts.network.host_api_host : facts.network.api_host;
   const int api_port = host_network ? facts.network.host_api_port : facts.network.api_port;
   Environment base = image_environment(facts.image.entry);
-  base.insert(base.end(),
-              {{"HOSTNAME", pod_hostname(pod)}, {"HOME", launch.uid == 0 ? "/root" : "/home/pod"}});
+  base.emplace_back("HOSTNAME", pod_hostname(pod));
+  if (!facts.image.entry.unpacked || !facts.image.entry.env.contains("HOME"))
+    base.emplace_back("HOME", home);
   const auto add = [&base](const Environment& more) {
     base.insert(base.end(), more.begin(), more.end());
   };
@@ -292,6 +345,9 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   launch.input_once = bool_at(container, {"stdinOnce"});
   launch.terminal = bool_at(container, {"tty"});
   add_image(launch, facts.image.entry);
+  if (facts.image.entry.unpacked && facts.gpus &&
+      !gpus_of_container(pod, launch.container, *facts.gpus).empty())
+    add_driver(launch, facts.driver_files);
   launch.read_only_root = bool_at(container, {"securityContext", "readOnlyRootFilesystem"});
   launch.message_path = text_at(container, {"terminationMessagePath"});
   launch.message_from_log =

@@ -2,6 +2,7 @@
 // From a pod's YAML to what the runtime is told. Pure: objects come through a lookup.
 
 #include "node/environment.h"
+#include "node/images/driver_files.h"
 #include "node/images/resolve_image.h"
 #include "node/network/pod_network.h"
 #include "node/pod_runtime.h"
@@ -19,6 +20,8 @@ struct LaunchFacts {
   ImageResolution image;            // of the container to be launched
   // Those of the pod; nullopt where the machine has none, so nothing has to be hidden.
   std::optional<std::vector<std::string>> gpus;
+  // The driver's own libraries and programs, for images built without them.
+  std::vector<DriverFile> driver_files;
 };
 
 // Errors are the texts of FailedMount.

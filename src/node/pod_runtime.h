@@ -70,6 +70,8 @@ struct ContainerLaunch {
   std::vector<std::string> env;  // NAME=value
   std::string working_folder;    // made where missing
   std::string root_folder;       // of an image: read-only below a layer of the run; "": the host
+  std::string layers_folder;  // of an unpacked image: where `layers` are, the uppermost first
+  std::vector<std::string> layers, image_volumes;
   bool read_only_root = false;
   std::vector<LaunchMount> mounts;
   std::string message_path;       // terminationMessagePath; "": none

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "api/core/resources.h"
 #include "base/strings.h"
+#include "images/registry/reference.h"
 
 namespace yard {
 namespace {
@@ -180,7 +182,8 @@ std::optional<ConfigProblem> read_image_entry(const Json& tree, const HomeOf& ho
 std::optional<ConfigProblem> read_image_config(const Json& section, const HomeOf& home,
                                                ImageConfig& out) {
   if (section.is_null()) return std::nullopt;
-  if (!section.is_object()) return ConfigProblem{{}, "must be a mapping with fallback, map and registries"};
+  if (!section.is_object())
+    return ConfigProblem{{}, "must be a mapping with fallback, map, prefer and registries"};
   for (const auto& member : section.get_object()) {
     const std::string key(member.key());
     if (key == "map") {
@@ -196,11 +199,31 @@ std::optional<ConfigProblem> read_image_config(const Json& section, const HomeOf
         problem->path.insert(problem->path.begin(), key);
         return ConfigProblem{std::move(problem->path), std::move(problem->words)};
       }
+    } else if (key == "sizeLimit") {
+      const auto size = Quantity::parse(
+          member.value().is_string() ? std::string_view(member.value().get_string()) : "");
+      if (!size || size->value() <= 0) return ConfigProblem{{key}, "must be a size, as 50Gi is"};
+      out.size_limit = size->value();
+    } else if (key == "prefer") {
+      const std::string_view word =
+          member.value().is_string() ? std::string_view(member.value().get_string()) : "";
+      if (word != "map" && word != "image" && word != "host")
+        return ConfigProblem{{key}, "must be map, image or host"};
+      out.prefer = word == "image"  ? ImagePrefer::Image
+                   : word == "host" ? ImagePrefer::Host
+                                    : ImagePrefer::Map;
     } else {
-      return ConfigProblem{{key}, "is no setting; known are fallback, map and registries"};
+      return ConfigProblem{
+          {key}, "is no setting; known are fallback, map, prefer, registries and sizeLimit"};
     }
   }
   return std::nullopt;
+}
+
+bool names_registry_of(const ImageConfig& config, std::string_view image) {
+  const auto reference = parse_reference(image);
+  const auto& entries = config.registries.entries;
+  return reference && (entries.contains(reference->registry) || entries.contains("*"));
 }
 
 Json to_json(const ImageEntry& entry) {
@@ -209,6 +232,7 @@ Json to_json(const ImageEntry& entry) {
     case ImageEntry::Base::Host: out["host"] = true; break;
     case ImageEntry::Base::Root: out["root"] = entry.folder; break;
     case ImageEntry::Base::Python: out["python"] = entry.folder; break;
+    case ImageEntry::Base::Layers: break;  // never written: the store has it
   }
   if (!entry.working_folder.empty()) out["workingDir"] = entry.working_folder;
   JsonArray mounts;
@@ -235,6 +259,7 @@ std::string shown(const ImageEntry& entry) {
   switch (entry.base) {
     case ImageEntry::Base::Root: return "the root folder " + entry.folder;
     case ImageEntry::Base::Python: return "the Python environment " + entry.folder;
+    case ImageEntry::Base::Layers: return "the unpacked image";
     case ImageEntry::Base::Host: break;
   }
   return "the host's own programs";

@@ -8,6 +8,7 @@
 
 #include "images/registry/registry_config.h"
 #include "json/json.h"
+#include "node/images/unpacked_image.h"
 
 namespace yard {
 
@@ -19,7 +20,7 @@ struct ImageMount {
 // What a container of an image sees and runs. An unpacked image (rung 2) is one as well: a root
 // folder with the environment, working folder and entrypoint its own configuration names.
 struct ImageEntry {
-  enum class Base { Host, Root, Python };
+  enum class Base { Host, Root, Python, Layers };
   Base base = Base::Host;
   std::string folder;  // the root folder, or the Python environment (venv, conda, uv)
   std::map<std::string, std::string> env;
@@ -27,15 +28,24 @@ struct ImageEntry {
   std::vector<std::string> entrypoint;
   std::vector<std::string> args;  // follow the entrypoint where the YAML has no args
   std::vector<ImageMount> mounts;
+  std::shared_ptr<const UnpackedImage> unpacked = {};  // of Layers
 };
 
 enum class ImageFallback { Host, Refuse };
+// Which goes first where there are several: an entry of the map, or the image itself, pulled where
+// it is not here. `Host` leaves unpacked images alone.
+enum class ImagePrefer { Map, Image, Host };
 
 struct ImageConfig {
   std::vector<std::pair<std::string, ImageEntry>> map;  // pattern, entry; as written
   ImageFallback fallback = ImageFallback::Host;
   RegistryConfig registries;  // mirrors, authorities and what may be plain
+  ImagePrefer prefer = ImagePrefer::Map;
+  std::int64_t size_limit = 0;  // of all that was pulled or loaded; 0: none
 };
+
+// Whether `images.registries` speaks of the registry that the image names.
+bool names_registry_of(const ImageConfig& config, std::string_view image);
 
 // What is wrong, and under which keys: the reader of the file knows their line.
 struct ConfigProblem {

@@ -95,6 +95,7 @@ std::optional<ImageEntry> read_offer(const std::string& state_folder, std::strin
 
 ImageResolution on_this_machine(ImageResolution resolution) {
   ImageEntry& entry = resolution.entry;
+  if (entry.unpacked) return resolution;
   const std::string whose = resolution.is_offered
                                 ? "that `trainyard run` offered"
                                 : fmt::format("of images.map {}", yard::quoted(resolution.pattern));

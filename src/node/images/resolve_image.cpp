@@ -176,15 +176,18 @@ ImageResolution resolve_image(const ImageRequest& request, const ImageConfig& co
                                quoted(request.image), problem));
   }
   ImageResolution out;
-  if (const auto* mapped = find_mapped(request.image, config)) {
+  const auto* mapped = find_mapped(request.image, config);
+  const ImageEntry* present =
+      unpacked && config.prefer != ImagePrefer::Host ? unpacked(request.image) : nullptr;
+  if (mapped != nullptr && (present == nullptr || config.prefer == ImagePrefer::Map)) {
     out.rung = ImageRung::Map;
     out.pattern = mapped->first;
     out.entry = mapped->second;
     return out;
   }
-  if (const ImageEntry* entry = unpacked ? unpacked(request.image) : nullptr) {
+  if (present != nullptr) {
     out.rung = ImageRung::Unpacked;
-    out.entry = *entry;
+    out.entry = *present;
     return out;
   }
   if (request.pull_policy == "Never") {
@@ -213,7 +216,9 @@ std::string image_id(std::string_view image, const ImageResolution& resolution) 
       return fmt::format("map://{}", resolution.entry.base == ImageEntry::Base::Host
                                          ? resolution.pattern
                                          : resolution.entry.folder);
-    case ImageRung::Unpacked: return fmt::format("unpacked://{}", resolution.entry.folder);
+    case ImageRung::Unpacked:
+      if (resolution.entry.unpacked) return resolution.entry.unpacked->id;
+      return fmt::format("unpacked://{}", resolution.entry.folder);
     case ImageRung::Host: break;
   }
   return fmt::format("host://{}", image);
@@ -236,10 +241,14 @@ std::string pulled_message(std::string_view image, const ImageResolution& resolu
                      quoted(image));
 }
 
-std::vector<std::string> image_warnings(std::string_view encoded_object,
-                                        const ImageConfig& config) {
+std::vector<std::string> image_warnings(
+    std::string_view encoded_object, const ImageConfig& config,
+    const std::function<bool(std::string_view image)>& is_present) {
   std::vector<std::string> out;
   for (const std::string& image : images_in(encoded_object)) {
+    if (config.prefer == ImagePrefer::Image || names_registry_of(config, image) ||
+        (is_present && is_present(image)))
+      continue;
     if (std::string warning = image_warning(image, config); !warning.empty())
       out.push_back(std::move(warning));
   }

@@ -19,6 +19,9 @@ struct ImageResolution {
   std::string pattern;      // of the map
   bool is_offered = false;  // on the host rung: the entry is what `trainyard run` offered
 
+  int pulled_for = -1;  // the run of the container that it was just pulled for
+  std::string pulled_words;
+
   // Why there is nothing to run, as a container's waiting reason; "" where there is.
   std::string reason, message;
   bool is_refused() const { return !reason.empty(); }
@@ -46,6 +49,9 @@ std::string image_id(std::string_view image, const ImageResolution& resolution);
 // The message of the event Pulled: which rung was taken.
 std::string pulled_message(std::string_view image, const ImageResolution& resolution);
 // For Warning headers when such an object is created: one for each image that is not mapped.
-std::vector<std::string> image_warnings(std::string_view encoded_object, const ImageConfig& config);
+// Images that `is_present` are as good as mapped.
+std::vector<std::string> image_warnings(
+    std::string_view encoded_object, const ImageConfig& config,
+    const std::function<bool(std::string_view image)>& is_present = {});
 
 }  // namespace yard

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "node/sandbox/image_root.h"
 #include "node/sandbox/layer.h"
 #include "node/sandbox/masks.h"
 #include "node/sandbox/pid_namespace.h"
@@ -159,19 +160,24 @@ std::string make_devices(const Container& container, const RootFolders& folders)
   return "";
 }
 
-std::string make_own_folders(const Container& container, const RootFolders& folders) {
-  const std::string& root = folders.layer;
-  const std::string tmp = root + "/tmp", proc = root + "/proc",
-                    home = root + (container.uid == 0 ? "/root" : "/home/pod");
-  if (!make_folders(tmp) ||
-      mount("tmpfs", tmp.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0)
-    return failure("cannot make /tmp");
+std::string mount_proc(const std::string& proc) {
   const bool mounted =
       make_folders(proc) &&
       (sees_machine_processes()
            ? mount("/proc", proc.c_str(), nullptr, MS_BIND | MS_REC, nullptr)
            : mount("proc", proc.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr)) == 0;
-  if (!mounted) return failure("cannot make /proc");
+  return mounted ? "" : failure("cannot make /proc");
+}
+
+std::string make_own_folders(const Container& container, const RootFolders& folders) {
+  const std::string& root = folders.layer;
+  if (!container.layers.empty()) return mount_proc(root + "/proc");  // the rest is the image's
+  const std::string tmp = root + "/tmp",
+                    home = root + (container.uid == 0 ? "/root" : "/home/pod");
+  if (!make_folders(tmp) ||
+      mount("tmpfs", tmp.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0)
+    return failure("cannot make /tmp");
+  if (std::string problem = mount_proc(root + "/proc"); !problem.empty()) return problem;
   for (const char* folder : {"/run", "/var/tmp", "/var/run", "/var/lib", "/var/log", "/var/cache",
                              "/mnt", "/media", "/home", "/.trainyard/bin"}) {
     if (!make_folders(root + folder)) return failure(std::string("cannot make ") + folder);
@@ -191,6 +197,7 @@ std::string make_own_folders(const Container& container, const RootFolders& fold
 // The folder of the run that becomes the root: an image's files lie below it, untouched.
 std::string make_root(const Container& container, const RootFolders& folders) {
   const std::string& root = folders.layer;
+  if (!container.layers.empty()) return mount_image(container, root);
   if (container.root_folder.empty())
     return mount_layer({root, folders.skeleton}, container.host_folders);
   const std::string upper = root + ".upper", work = root + ".work";
@@ -232,6 +239,7 @@ std::string build_root(const Container& container, const RootFolders& folders) {
     if (std::string problem = mask_machine(root); !problem.empty()) return problem;
   }
   if (std::string problem = change_root(root); !problem.empty()) return problem;
+  if (std::string problem = make_image_volumes(container); !problem.empty()) return problem;
   if (std::string problem = attach_volumes(volumes); !problem.empty()) return problem;
   if (!container.working_folder.empty() && !make_folders(container.working_folder))
     return failure("cannot make the working folder " + container.working_folder);

@@ -54,6 +54,9 @@ std::string read_container(const std::string& path, Container& container) {
   container.host_folders = texts(root["hostFolders"]);
   container.working_folder = root["workingFolder"].text;
   container.root_folder = root["rootFolder"].text;
+  container.layers_folder = root["layersFolder"].text;
+  container.layers = texts(root["layers"]);
+  container.image_volumes = texts(root["imageVolumes"]);
   container.private_root = root["privateRoot"].boolean;
   container.read_only_root = root["readOnlyRoot"].boolean;
   container.no_new_privileges = root["noNewPrivileges"].boolean;

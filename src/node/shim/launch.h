@@ -35,6 +35,8 @@ struct Container {
   int run = 0;
   std::vector<std::string> argv, env, host_folders;
   std::string working_folder, log_folder, root_folder;
+  std::string layers_folder;                        // of an image; its layers lie there
+  std::vector<std::string> layers, image_volumes;  // the uppermost first
   bool private_root = true, read_only_root = false, no_new_privileges = true;
   bool host_ipc = false;     // /dev/shm is the machine's
   bool privileged = false;   // sees the machine's devices
