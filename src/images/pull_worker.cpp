@@ -6,6 +6,7 @@
 
 #include "images/in_use.h"
 #include "images/registry/pull_image.h"
+#include "images/registry/registry_fault.h"
 #include "images/user_namespace.h"
 #include "json/json.h"
 
@@ -94,7 +95,7 @@ int run_pull_worker(const std::string& state_folder) {
   const auto order = read_order();
   const auto image = order ? carry_out(*order, state_folder) : Result<StoredImage>(order.error());
   if (!image) {
-    say(JsonObject{{"type", "error"}, {"message", image.error().message}});
+    say(JsonObject{{"type", "error"}, {"message", with_mend(image.error())}});
     return 1;
   }
   say(JsonObject{{"type", "done"}, {"bytes", image->packed_bytes}, {"id", image_id_of(*image)}});

@@ -1,0 +1,119 @@
+"""Jobs whose code is only in an image of a private registry."""
+import base64
+import os
+
+import pytest
+import yaml
+
+from harness import eventually
+from registries import DockerRegistry, busybox_image
+
+HUSH = "hush-4711"
+NAMESPACE = "/api/v1/namespaces/default"
+
+
+@pytest.fixture
+def private(tmp_path):
+    registry = DockerRegistry(str(tmp_path), users={"me": HUSH})
+    yield registry
+    registry.close()
+
+
+def up_with(yard, registry, **entries):
+    os.makedirs(yard.state, mode=0o700, exist_ok=True)
+    if yard.user:
+        os.chown(yard.state, yard.user.pw_uid, yard.user.pw_gid)
+    with open(os.path.join(yard.state, "config.yaml"), "w", encoding="utf-8") as stream:
+        yaml.safe_dump({"images": {"registries": {registry.name: registry.config_entry(), **entries}}}, stream)
+    yard.up()
+
+
+def make_secret(yard, registry, name, user="me", password=HUSH):
+    yard.create(f"{NAMESPACE}/secrets", {
+        "metadata": {"name": name}, "type": "kubernetes.io/dockerconfigjson",
+        "data": {".dockerconfigjson": base64.b64encode(registry.docker_config(user, password).encode()).decode()}})
+
+
+def job(name, image, **spec):
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {
+        "backoffLimit": 0, "template": {"spec": {"restartPolicy": "Never", "containers": [
+            {"name": "main", "image": image, **spec.pop("container", {})}], **spec}}}}
+
+
+def pods_of(yard, selector):
+    return yard.request("GET", f"{NAMESPACE}/pods?labelSelector={selector}").json["items"]
+
+
+def log_of(yard, pod):
+    return yard.request("GET", f"{NAMESPACE}/pods/{pod['metadata']['name']}/log").text
+
+
+def said(yard, one):
+    name = one["metadata"]["name"]
+    yard.create("/apis/batch/v1/namespaces/default/jobs", one)
+    eventually(lambda: yard.request("GET", f"/apis/batch/v1/namespaces/default/jobs/{name}").json["status"].get("succeeded") == 1,
+               deadline_s=20, about=f"{name} succeeded")
+    return log_of(yard, pods_of(yard, f"job-name={name}")[0])
+
+
+def test_a_job_runs_the_code_its_image_has(own_yard, private):
+    code = {"code": {"folder": 0o755}, "code/train.sh": ('echo "trained by $(id -u):$(id -g) in $(pwd) with $1"\n', 0o755)}
+    image = private.push("team/train", "1", busybox_image(
+        code, Entrypoint=["sh", "/code/train.sh"], Cmd=["defaults"], WorkingDir="/code", User="worker"))
+    up_with(own_yard, private)
+    make_secret(own_yard, private, "login")
+    secrets = {"imagePullSecrets": [{"name": "login"}]}
+    assert said(own_yard, job("plain", image, **secrets)) == "trained by 1234:2345 in /code with defaults\n"
+    assert said(own_yard, job("args", image, container={"args": ["mine"]}, **secrets)) == \
+        "trained by 1234:2345 in /code with mine\n", "args follow the image's own entrypoint"
+    account = own_yard.request("GET", f"{NAMESPACE}/serviceaccounts/default").json
+    account["imagePullSecrets"] = [{"name": "login"}]
+    assert own_yard.request("PUT", f"{NAMESPACE}/serviceaccounts/default", account).status == 200
+    other = private.push("team/other", "1", busybox_image({"word": "by its account"}))
+    assert said(own_yard, job("account", other, container={"command": ["cat", "/word"]})) == "by its account"
+    private.stop()
+    assert said(own_yard, job("offline", other, container={"command": ["cat", "/word"]})) == "by its account"
+
+
+def test_a_wrong_password_is_said_with_its_mend_and_never_shown(own_yard, private):
+    image = private.push("team/train", "1", busybox_image())
+    up_with(own_yard, private)
+    make_secret(own_yard, private, "wrong", password="hush-wrong")
+    own_yard.create("/apis/batch/v1/namespaces/default/jobs",
+                    job("refused", image, container={"command": ["true"]}, imagePullSecrets=[{"name": "wrong"}]))
+
+    def waiting(reason):
+        found = [pod["status"].get("containerStatuses", [{}])[0].get("state", {}).get("waiting", {})
+                 for pod in pods_of(own_yard, "job-name=refused")]
+        return found[0]["message"] if found and found[0].get("reason") == reason else None
+    first = eventually(lambda: waiting("ErrImagePull"), about="ErrImagePull")
+    assert "401" in first and "authentication required" in first and "which is not accepted" in first
+    assert "ErrImagePull: " + first in eventually(lambda: waiting("ImagePullBackOff"), about="ImagePullBackOff")
+    why = own_yard.command("why", "job/refused", expect=None).out
+    assert "authentication required" in why and f"podman login {private.name}" in why
+    events = own_yard.request("GET", f"{NAMESPACE}/events").text
+    assert "Error: ErrImagePull" in events
+    with open(os.path.join(own_yard.state, "server.log"), encoding="utf-8") as stream:
+        assert "hush" not in first + why + events + stream.read()
+
+
+def test_a_pytorchjob_from_an_image_of_a_mirror(own_yard, tmp_path):
+    mirror = DockerRegistry(str(tmp_path))
+    try:
+        mirror.push("team/ddp", "1", busybox_image({"rank.sh": 'echo "rank $RANK of $WORLD_SIZE by $MASTER_ADDR"\n'},
+                                                   Entrypoint=["sh", "/rank.sh"]))
+        up_with(own_yard, mirror, **{"models.invalid": {"mirrors": [mirror.name]}})
+        replica = {"restartPolicy": "Never", "template": {"spec": {"containers": [
+            {"name": "pytorch", "image": "models.invalid/team/ddp:1"}]}}}
+        jobs = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
+        own_yard.create(jobs, {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "ddp"}, "spec": {
+            "pytorchReplicaSpecs": {"Master": {"replicas": 1, **replica}, "Worker": {"replicas": 2, **replica}}}})
+        eventually(lambda: any(each["type"] == "Succeeded" and each["status"] == "True" for each in
+                               own_yard.request("GET", f"{jobs}/ddp").json.get("status", {}).get("conditions", [])),
+                   deadline_s=25, about="the PyTorchJob succeeded")
+        # The job has succeeded when its master has; its workers may still be at it.
+        eventually(lambda: sorted(log_of(own_yard, pod).split(" by ")[0] for pod in
+                                  pods_of(own_yard, "training.kubeflow.org/job-name=ddp")) ==
+                   ["rank 0 of 3", "rank 1 of 3", "rank 2 of 3"], deadline_s=15, about="every rank spoke")
+    finally:
+        mirror.close()
