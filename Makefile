@@ -2,7 +2,7 @@
 SEEDS ?= 200
 SECONDS_EACH ?= 60
 
-.PHONY: help run build test bench conformance lint fuzz sim clean
+.PHONY: help run build test bench conformance frameworks lint fuzz sim clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -32,6 +32,11 @@ conformance: ## the stock Kubernetes conformance tests against us, an hour; need
 	@tools/build
 	@bench/peers/build conformance
 	@tests/conformance
+
+frameworks: ## TensorFlow, JAX, Paddle and XGBoost from PyPI (600 MB), a real distributed job of each
+	@tools/setup frameworks
+	@tools/build
+	@tests/frameworks/run
 
 lint: ## clang-format, clang-tidy and the house rules
 	@tools/setup lint

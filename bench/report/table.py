@@ -6,6 +6,8 @@ the ratio, as docs/benchmarks.md states it; where the peer was not measured a ra
 import statistics
 from dataclasses import dataclass
 
+import training
+
 
 @dataclass
 class Row:
@@ -54,6 +56,7 @@ def rows(figures, plan, jobs, watchers):
                  bar=Bar("0", ours_at_most=0))
     made.add("resident after all of this", "resident at the end", unit="MB")
     add_many(made, figures, plan)
+    training.rows(made, Bar)
     return made.rows
 
 
