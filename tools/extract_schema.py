@@ -4,7 +4,8 @@
 Run by hand when the Kubernetes baseline moves; the output is committed:
 
     cd "$(mktemp -d)" && go mod init x && \
-      go get k8s.io/api@v0.34.4 k8s.io/apimachinery@v0.34.4 k8s.io/apiextensions-apiserver@v0.34.4
+      go get k8s.io/api@v0.34.4 k8s.io/apimachinery@v0.34.4 k8s.io/apiextensions-apiserver@v0.34.4 \
+        k8s.io/kube-aggregator@v0.34.4
     tools/extract_schema.py --modules "$(go env GOMODCACHE)/k8s.io" --version v0.34.4
 
 Numbers and types come from each package's generated.proto; JSON names, omitempty, pointers, patch
@@ -34,6 +35,10 @@ PACKAGES = [
     ("networking_v1", "networking.v1", "api/networking/v1", "k8s.io.api.networking.v1"),
     ("storage_v1", "storage.v1", "api/storage/v1", "k8s.io.api.storage.v1"),
     ("node_v1", "node.v1", "api/node/v1", "k8s.io.api.node.v1"),
+    ("certificates_v1", "certificates.v1", "api/certificates/v1", "k8s.io.api.certificates.v1"),
+    ("flowcontrol_v1", "flowcontrol.v1", "api/flowcontrol/v1", "k8s.io.api.flowcontrol.v1"),
+    ("apiregistration_v1", "apiregistration.v1", "kube-aggregator/pkg/apis/apiregistration/v1",
+     "k8s.io.kube_aggregator.pkg.apis.apiregistration.v1"),
     ("apiextensions_v1", "apiextensions.v1", "apiextensions-apiserver/pkg/apis/apiextensions/v1",
      "k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1"),
     ("admissionregistration_v1", "admissionregistration.v1", "api/admissionregistration/v1",
@@ -53,6 +58,7 @@ SPECIAL = {
     "k8s.io.apimachinery.pkg.runtime.RawExtension": "Any",
     "k8s.io.api.authentication.v1.ExtraValue": "[]string",
     "k8s.io.api.authorization.v1.ExtraValue": "[]string",
+    "k8s.io.api.certificates.v1.ExtraValue": "[]string",
 }
 _APIEXT = "k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1."
 SPECIAL.update({
@@ -137,6 +143,8 @@ def field_text(owner, field_markers, go_type, tag, proto, proto_package, prefixe
     word = ("[]" if repeated else "") + type_word(proto_type, proto_package, prefixes)
     shown = not inlined and "omitempty" not in json_parts
     optional = not shown or "optional" in field_markers or "k8s:optional" in field_markers
+    if "required" in field_markers or "k8s:required" in field_markers:
+        optional = False
     flags = ("?" if go_type.startswith("*") else "") + ("^" if inlined else "")
     flags += ("" if optional or inlined else "!") + ("+" if shown else "")
     number = int(tag_value(tag, "protobuf").split(",")[1])

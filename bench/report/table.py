@@ -57,6 +57,11 @@ def rows(figures, plan, jobs, watchers):
     made.add("resident after all of this", "resident at the end", unit="MB")
     add_many(made, figures, plan)
     training.rows(made, Bar)
+    title = f"pull + unpack {plan.image_mb:,} MB in 10 layers from loopback (peer: skopeo + umoci)"
+    made.add(f"{title}: wall", "image pull", "seconds", unit="s", bar=Bar("≥ 1.5 ×", 1.5))
+    made.add(f"{title}: processor", "image pull", "cpu_seconds", unit="s")
+    made.add(f"{title}: resident", "image pull", "resident_mb", unit="MB", compare=False,
+             bar=Bar("≤ 64 MB", ours_at_most=64))
     return made.rows
 
 

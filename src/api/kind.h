@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/core/pod_security.h"
 #include "api/field_errors.h"
 #include "api/object.h"
 #include "api/schema/schema.h"
@@ -25,6 +26,7 @@ namespace yard {
 struct ClusterFacts {
   struct Namespace {
     bool terminating = false;
+    SecurityPolicy security = {};
   };
   struct ServiceAccount {
     bool automount_token = true;

@@ -357,15 +357,16 @@ TEST(KindRules, ValidationSpeaksInUpstreamsWords) {
        "value: Forbidden: maximum allowed value of a user defined priority is 1000000000"},
       {"a name of the system's", priority_class_kind, "{metadata: {name: system-a}, value: 1}",
        "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for "
-       "system use only. error: only the following names are allowed as system priority classes: "
-       "[system-node-critical system-cluster-critical]"},
+       "system use only. error: system-a is not a known system priority class"},
       {"the system's own class", priority_class_kind,
        "{metadata: {name: system-cluster-critical}, value: 2000000000}", ""},
       {"a quota of the well known", resource_quota_kind,
        "{spec: {hard: {cpu: '1', requests.nvidia.com/gpu: '2', count/jobs.batch: '3', pods: '4'}}}",
        ""},
       {"a quota of something odd", resource_quota_kind, "{spec: {hard: {apples: '1'}}}",
-       "spec.hard[apples]: Invalid value: \"apples\": must be a standard resource for quota"},
+       "[spec.hard[apples]: Invalid value: \"apples\": must be a standard resource type or fully "
+       "qualified, spec.hard[apples]: Invalid value: \"apples\": must be a standard resource for "
+       "quota]"},
       {"a negative quota", resource_quota_kind, "{spec: {hard: {cpu: '-1'}}}",
        "spec.hard[cpu]: Invalid value: \"-1\": must be greater than or equal to 0"},
       {"half a pod", resource_quota_kind, "{spec: {hard: {pods: 500m}}}",

@@ -49,6 +49,20 @@ Kind validating_webhook_configuration_kind();
 Kind validating_admission_policy_kind();
 Kind validating_admission_policy_binding_kind();
 Kind horizontal_pod_autoscaler_kind();
+Kind horizontal_pod_autoscaler_v1_kind();  // a view of the same storage
+void to_autoscaler_v1(Json& object);
+void to_autoscaler_v2(Json& object);
+Kind replication_controller_kind();
+Kind runtime_class_kind();
+Kind flow_schema_kind();
+Kind priority_level_configuration_kind();
+Kind csi_driver_kind();
+Kind csi_node_kind();
+Kind csi_storage_capacity_kind();
+Kind volume_attachment_kind();
+// as far as they can be true here
+Kind certificate_signing_request_kind();
+Kind api_service_kind();
 // asked, not stored
 Kind token_review_kind();
 Kind self_subject_review_kind();

@@ -81,6 +81,15 @@ TEST(Kinds, RowsHaveTheFactsOfTheCatalogue) {
        "horizontalpodautoscalers|hpa|all|status:get+patch+update|"},
       {"admissionregistration.k8s.io", "MutatingWebhookConfiguration",
        "mutatingwebhookconfigurations||api-extensions||Cgr"},
+      {"", "ReplicationController",
+       "replicationcontrollers|rc|all|scale:get+patch+update,status:get+patch+update|g"},
+      {"certificates.k8s.io", "CertificateSigningRequest",
+       "certificatesigningrequests|csr||approval:get+patch+update,status:get+patch+update|C"},
+      {"apiregistration.k8s.io", "APIService",
+       "apiservices||api-extensions|status:get+patch+update|C"},
+      {"node.k8s.io", "RuntimeClass", "runtimeclasses||||C"},
+      {"flowcontrol.apiserver.k8s.io", "FlowSchema", "flowschemas|||status:get+patch+update|Cg"},
+      {"storage.k8s.io", "CSIDriver", "csidrivers||||Cd"},
       {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy",
        "validatingadmissionpolicies||api-extensions|status:get+patch+update|Cgr"},
   };
@@ -113,7 +122,7 @@ TEST(Kinds, EveryRowIsWhole) {
           << kind->kind;
     }
   }
-  EXPECT_EQ(seen.size(), 53u);
+  EXPECT_EQ(seen.size(), 63u);
 }
 
 // Nothing a client can send may bring a row's functions down.

@@ -12,7 +12,7 @@ constexpr std::string_view kScheme = "bearer ";
 
 // A client certificate names user and groups; the Unix socket's owner is the one who started the
 // server.
-std::optional<User> transport_user(const Peer& peer) {
+std::optional<User> transport_user(const Peer& peer, Time now) {
   if (peer.local_owner) {
     User owner;
     owner.name = "trainyard:owner";
@@ -20,6 +20,8 @@ std::optional<User> transport_user(const Peer& peer) {
     return owner;
   }
   if (peer.common_name.empty()) return std::nullopt;
+  // A connection may outlive the certificate it began with.
+  if (peer.certificate_ends && *peer.certificate_ends <= now) return std::nullopt;
   User user;
   user.name = peer.common_name;
   user.groups = peer.organizations;
@@ -43,7 +45,10 @@ Error unauthorized() {
 }  // namespace
 
 void ApiServer::authenticate(const ExchangePtr& exchange) {
-  if (auto user = transport_user(exchange->request.peer)) return admit(exchange, std::move(*user));
+  if (auto user = transport_user(exchange->request.peer, loop_.now())) {
+    exchange->credential_ends = exchange->request.peer.certificate_ends;
+    return admit(exchange, std::move(*user));
+  }
   const std::string_view token = bearer_token(exchange->request);
   if (token.empty() || tokens_ == nullptr) return exchange->fail(unauthorized());
   authenticate_token(exchange, std::string(token));
@@ -57,6 +62,8 @@ void ApiServer::authenticate_token(const ExchangePtr& exchange, std::string toke
   loop_.post([this, exchange, token = std::move(token), claims = std::move(*claims)] {
     auto user = check_holder(store_, claims, token);
     if (!user) return exchange->fail(unauthorized());
+    exchange->credential_ends = claims.expires;
+    exchange->token = std::make_shared<const HeldToken>(HeldToken{token, claims});
     exchange->responder->run_on_io(
         [this, exchange, user = std::move(*user)] { admit(exchange, user); });
   });
@@ -73,15 +80,6 @@ void ApiServer::admit(const ExchangePtr& exchange, User user) {
     user = std::move((*impersonated)->user);
   }
   exchange->user = std::move(user);
-  if (metrics_->reads_in_flight > options_.most_reads ||
-      metrics_->writes_in_flight > options_.most_writes) {
-    HttpResponse busy;
-    busy.status = 429;
-    busy.headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"Retry-After", "1"}};
-    busy.body.push_back(
-        std::make_shared<const std::string>("Too many requests, please try again later.\n"));
-    return exchange->finish(std::move(busy));
-  }
   route(exchange);
 }
 

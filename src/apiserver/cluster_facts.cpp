@@ -56,7 +56,11 @@ void ClusterFactsKeeper::rebuild() {
     // The default account is made moments after its namespace; a pod created in between must not be
     // refused for that.
     next->service_accounts[std::string(object->name()) + "/default"] = {};
-    next->namespaces[std::string(object->name())] = {object->is_being_deleted()};
+    const Json tree = object->tree();
+    const Json* labels = find_path(tree, {"metadata", "labels"});
+    next->namespaces[std::string(object->name())] = {
+        object->is_being_deleted(),
+        labels != nullptr ? security_policy_of(*labels) : SecurityPolicy()};
   }
   for (const ObjectPtr& object : store_.list("serviceaccounts", {}).objects) {
     next->service_accounts[key_of(*object)] = service_account(object->tree());

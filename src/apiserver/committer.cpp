@@ -37,8 +37,8 @@ uint64_t Committer::next_seed() {
 }
 
 void Committer::run_from_io(WriteJob job, Compute compute, Done done) {
-  auto flow =
-      std::make_shared<Flow>(Flow{std::move(job), std::move(compute), std::move(done), nullptr, {}});
+  auto flow = std::make_shared<Flow>(
+      Flow{std::move(job), std::move(compute), std::move(done), nullptr, {}});
   if (flow->job.creates) {
     plan(flow);
   } else {
@@ -76,10 +76,10 @@ void Committer::plan(const std::shared_ptr<Flow>& flow) {
 }
 
 void Committer::commit(const std::shared_ptr<Flow>& flow, Result<Change> planned) {
-  if (!planned) return flow->finish(std::move(planned).error());
+  if (!planned) return refuse(flow, std::move(planned).error());
   Change& change = *planned;
   WriteContext& context = flow->job.context;
-  if (context.options.dry_run) return flow->finish(WriteAnswer{std::move(change), flow->live});
+  if (context.options.dry_run) return finish_dry_run(flow, std::move(change));
   if (change.type == Change::Type::Nothing) {
     // What stands may not be durable yet; nobody hears of it before it is.
     auto answer = std::make_shared<WriteAnswer>(WriteAnswer{std::move(change), flow->live});
@@ -114,6 +114,30 @@ void Committer::commit(const std::shared_ptr<Flow>& flow, Result<Change> planned
     lost_race(flow, committed.error());
   });
   if (checked) checks_.wrote(*checked);
+}
+
+// What is gone by a write under way is told to be gone when readers see it too.
+void Committer::refuse(const std::shared_ptr<Flow>& flow, Error why) {
+  const bool is_gone = why.reason == Reason::NotFound && !flow->job.creates &&
+                       flow->live == nullptr && store_.get(flow->key()) != nullptr;
+  if (!is_gone) return flow->finish(std::move(why));
+  store_.when_durable(flow->key(), [this, flow, why = std::move(why)](bool durable) {
+    if (durable || ++flow->job.attempts >= kMostAttempts) return flow->finish(why);
+    begin(flow);
+  });
+}
+
+// Everything but the write itself is judged as if it were one.
+void Committer::finish_dry_run(const std::shared_ptr<Flow>& flow, Change change) {
+  Key key = flow->key();
+  if (change.is_create()) {
+    key.name = change.object->name();
+    if (store_.get_pending(key) != nullptr) {
+      flow->job.context.name = key.name;
+      return lost_race(flow, error(Reason::AlreadyExists, ""));
+    }
+  }
+  if (passes_checks(flow, key, change)) flow->finish(WriteAnswer{std::move(change), flow->live});
 }
 
 bool Committer::passes_checks(const std::shared_ptr<Flow>& flow, const Key& key,

@@ -47,6 +47,8 @@ class Committer {
   void plan(const std::shared_ptr<Flow>& flow);
   void commit(const std::shared_ptr<Flow>& flow, Result<Change> change);
   // False when the change may not be stored; the flow then goes on by itself.
+  void refuse(const std::shared_ptr<Flow>& flow, Error why);
+  void finish_dry_run(const std::shared_ptr<Flow>& flow, Change change);
   bool passes_checks(const std::shared_ptr<Flow>& flow, const Key& key, const Change& change);
   void lost_race(const std::shared_ptr<Flow>& flow, const Error& why);
   uint64_t next_seed();

@@ -140,6 +140,10 @@ void CustomResources::convert_some(const std::shared_ptr<Conversion>& conversion
 // The controller has deleted all instances by now; a write that was under way meanwhile must not
 // outlive its definition.
 void CustomResources::remove_leftovers(const std::string& storage) {
+  const auto& own = builtin_kinds();
+  if (std::ranges::find(own, storage, [](const KindPtr& kind) { return kind->storage; }) !=
+      own.end())
+    return;  // served whether it has a definition or not
   for (const ObjectPtr& object : store_.list(storage, {}).objects) {
     log_warning("{} {} outlived its definition and is removed", storage, object->name());
     store_.write(Write{Key{storage, std::string(object->ns()), std::string(object->name())},

@@ -294,10 +294,11 @@ std::string Discovery::openapi_index() const {
   return to_text(JsonObject{{"paths", std::move(paths)}}) + "\n";
 }
 
-Discovery::Document Discovery::openapi_v2() const {
+Discovery::Document Discovery::openapi_v2(bool as_json) const {
   std::vector<std::shared_ptr<const std::string>> v3;  // before the lock that `document` takes
   for (const auto& entry : table_->group_versions())
     v3.push_back(openapi_group_version(entry).bytes);
+  if (as_json) return document("/openapi/v2.json", [&] { return openapi_v2_json(v3); });
   return document("/openapi/v2", [&] { return openapi_v2_document(*table_, v3); });
 }
 
@@ -306,14 +307,14 @@ std::optional<HttpResponse> Discovery::openapi(const HttpRequest& request,
   if (path == "/openapi/v2") {
     // A JSON body for the protobuf Accept breaks kubectl, so each form is only sent to those who
     // ask for it.
-    if (request.header("Accept").find("protobuf") != std::string_view::npos) {
-      return document_response(openapi_v2().bytes,
-                               "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
-    }
-    static const auto kJson = std::make_shared<const std::string>(
-        "{\"swagger\":\"2.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":\"v1.34.0\"},"
-        "\"paths\":{},\"definitions\":{}}\n");
-    return document_response(kJson, "application/json");
+    const bool as_json = request.header("Accept").find("protobuf") == std::string_view::npos;
+    const Document found = openapi_v2(as_json);
+    if (request.header("If-None-Match") == found.etag) return not_modified(found.etag);
+    HttpResponse out = document_response(
+        found.bytes, as_json ? "application/json"
+                             : "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+    out.headers.insert(out.headers.end(), {{"ETag", found.etag}, {"Vary", "Accept"}});
+    return out;
   }
   if (path == "/openapi/v3") {
     const Document index = document("/openapi/v3", [&] { return openapi_index(); });

@@ -31,7 +31,7 @@ class Discovery {
   std::optional<HttpResponse> legacy(std::string_view path) const;
   std::optional<HttpResponse> openapi(const HttpRequest& request, std::string_view path) const;
   std::string openapi_index() const;
-  Document openapi_v2() const;
+  Document openapi_v2(bool as_json) const;
   Document openapi_group_version(const KindTable::GroupVersion& entry) const;
 
   KindTablePtr table_;

@@ -40,6 +40,7 @@ ApiServer::Exchange::~Exchange() {
 void ApiServer::Exchange::count(int code) {
   check(!answered_, "a request gets one answer");
   answered_ = true;
+  seat.reset();
   --in_flight();
   if (labels.verb.empty()) labels.verb = request.method;
   metrics_->count(labels, code, server.loop_.now() - began_);
@@ -79,6 +80,17 @@ void ApiServer::Exchange::plain(int status, std::string text) {
                       {"X-Content-Type-Options", "nosniff"}};
   response.body.push_back(std::make_shared<const std::string>(std::move(text)));
   finish(std::move(response));
+}
+
+void ApiServer::Exchange::turn_away(int retry_after_seconds) {
+  HttpResponse busy;
+  busy.status = 429;
+  busy.headers = {{"Content-Type", "text/plain; charset=utf-8"},
+                  {"X-Content-Type-Options", "nosniff"},
+                  {"Retry-After", std::to_string(retry_after_seconds)}};
+  busy.body.push_back(
+      std::make_shared<const std::string>("Too many requests, please try again later.\n"));
+  finish(std::move(busy));
 }
 
 const std::shared_ptr<Responder>& ApiServer::Exchange::leave_http() {

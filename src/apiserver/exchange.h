@@ -15,6 +15,7 @@ class ApiServer::Exchange {
   void finish(HttpResponse response);
   void fail(const Error& error) { finish(error_response(error, pretty)); }
   void plain(int status, std::string text);
+  void turn_away(int retry_after_seconds);         // 429: too much under way for this user
   const std::shared_ptr<Responder>& leave_http();  // 101: whoever asks for it upgrades
   void document(std::string content_type, std::string text);  // 200
   std::shared_ptr<HttpStream> stream(
@@ -27,10 +28,13 @@ class ApiServer::Exchange {
   std::shared_ptr<Responder> responder;
   Query query;
   User user;
+  std::optional<Time> credential_ends;     // of the token or certificate
+  std::shared_ptr<const HeldToken> token;  // null: another credential
   ResourcePath path;
   KindPtr kind;
   KindPtr stored;
   RequestLabels labels;
+  RequestBudget::Seat seat;  // until the answer is made
   bool pretty = false;
   std::vector<std::string> warnings;
 

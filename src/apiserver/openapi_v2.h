@@ -14,5 +14,7 @@ namespace yard {
 
 std::string openapi_v2_document(const KindTable& table,
                                 std::span<const std::shared_ptr<const std::string>> v3_documents);
+// The same as JSON, with every operation, for those who ask for that.
+std::string openapi_v2_json(std::span<const std::shared_ptr<const std::string>> v3_documents);
 
 }  // namespace yard

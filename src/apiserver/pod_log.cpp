@@ -8,9 +8,12 @@
 #include "apiserver/pod_containers.h"
 #include "base/strings.h"
 #include "client/pod_streams.h"
+#include "net/message_stream.h"
 
 namespace yard {
 namespace {
+
+constexpr std::string_view kLogProtocols[] = {"binary.k8s.io"};
 
 class HttpLogSink : public PodLogSink {
  public:
@@ -108,11 +111,19 @@ void ApiServer::read_pod_log(const ExchangePtr& exchange) {
   exchange->labels.verb = "CONNECT";
   auto parsed = parse_log_request(exchange->query, exchange->path, loop_.now());
   if (!parsed) return exchange->fail(parsed.error());
-  loop_.post([this, exchange, request = std::move(*parsed)]() mutable {
+  std::optional<Upgrade> upgrade;
+  if (equals_ignore_case(exchange->request.header("Upgrade"), "websocket")) {
+    auto chosen = choose_upgrade(exchange->request, UpgradeOffer{kLogProtocols, {}});
+    if (!chosen) return exchange->fail(chosen.error());
+    upgrade = std::move(*chosen);
+  }
+  loop_.post([this, exchange, request = std::move(*parsed),
+              upgrade = std::move(upgrade)]() mutable {
     const ObjectPtr object = store_.get(Key{exchange->kind->storage, request.ns, request.pod});
-    const auto open_sink = [exchange]() -> Result<std::shared_ptr<PodLogSink>> {
+    const auto open_sink = [exchange, upgrade]() -> Result<std::shared_ptr<PodLogSink>> {
       return std::shared_ptr<PodLogSink>(
-          std::make_shared<HttpLogSink>(exchange->stream("text/plain")));
+          std::make_shared<HttpLogSink>(upgrade ? stream_messages(*upgrade, exchange->leave_http())
+                                                : exchange->stream("text/plain")));
     };
     if (object == nullptr) {
       const Error gone = not_found_error(*exchange->kind, request.pod);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "apiserver/access/escalation.h"
+#include "apiserver/access/request_attributes.h"
+#include "apiserver/certificate_requests.h"
 #include "apiserver/exchange.h"
 #include "apiserver/scale.h"
 #include "base/strings.h"
@@ -175,6 +177,7 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
   auto selection = parse_selection(*exchange->kind, exchange->path.ns, *options);
   if (!selection) return exchange->fail(selection.error());
   auto needed = needed_revision(*options);
+  if (!needed && !watch) needed.error().message.insert(0, "invalid resource version: ");
   if (!needed) return exchange->fail(needed.error());
   Rendering rendering = exchange->rendering(*representation);
   rendering.include = *include;
@@ -186,10 +189,7 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
     waiter_.wait(wait_for, [this, exchange, rendering, watch, options = std::move(options),
                             selection = std::move(selection)](Result<void> reached) mutable {
       if (!reached) return exchange->fail(reached.error());
-      if (watch)
-        return hub_.begin(
-            WatchRequest{exchange->kind, std::move(selection), std::move(options), rendering},
-            exchange->stream());
+      if (watch) return begin_watch(exchange, std::move(selection), std::move(options), rendering);
       auto listed = list_objects(store_, *exchange->kind, selection, options);
       if (!listed) return exchange->fail(listed.error());
       exchange->responder->run_on_io(
@@ -201,6 +201,36 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
           });
     });
   });
+}
+
+void ApiServer::begin_watch(const ExchangePtr& exchange, Selection selection, ListOptions options,
+                            const Rendering& rendering) {
+  RequestBudget::Answer answer = budget_->take_watch(exchange->user.name);
+  if (answer.seat == nullptr) return exchange->turn_away(answer.retry_after_seconds);
+  hub_.begin(WatchRequest{exchange->kind, std::move(selection), std::move(options), rendering,
+                          watch_rights(exchange), std::move(answer.seat)},
+             exchange->stream());
+}
+
+WatchRights ApiServer::watch_rights(const ExchangePtr& exchange) {
+  WatchRights out;
+  out.ends = exchange->credential_ends;
+  const auto token = exchange->token;
+  if (token != nullptr) {
+    const TokenClaims& claims = token->claims;
+    out.bound_uids.push_back(claims.account_uid);
+    if (claims.pod) out.bound_uids.push_back(claims.pod->uid);
+    if (claims.secret) out.bound_uids.push_back(claims.secret->uid);
+  }
+  const bool is_admin = exchange->user.is_admin();
+  if (is_admin && token == nullptr) return out;
+  const AccessAttributes asked =
+      request_attributes(exchange->request, exchange->query, &exchange->path);
+  out.is_allowed = [this, token, is_admin, user = exchange->user, asked] {
+    if (token != nullptr && !check_holder(store_, token->claims, token->text)) return false;
+    return is_admin || decide(*access_.rules(), user, asked).allowed;
+  };
+  return out;
 }
 
 void ApiServer::write(const ExchangePtr& exchange) {
@@ -216,7 +246,8 @@ void ApiServer::write(const ExchangePtr& exchange) {
   job.context.stored = exchange->stored;
   job.context.ns = path.ns;
   job.context.name = path.name;
-  job.context.subresource = path.subresource;
+  // An approval is a status of which only the decision counts.
+  job.context.subresource = path.subresource == "approval" ? "status" : path.subresource;
   job.context.user = exchange->user.name;
   auto body = std::make_shared<RequestBody>(RequestBody{
       std::string(exchange->request.header("Content-Type")), std::move(exchange->request.body)});
@@ -271,6 +302,9 @@ void ApiServer::write(const ExchangePtr& exchange) {
 }
 
 void ApiServer::run_write(const ExchangePtr& exchange, WriteJob job, Rendering rendering) {
+  if (is_certificate_request(*exchange->kind))
+    job.plan = certificate_request_plan(std::move(job.plan), access_.rules(), exchange->user,
+                                        exchange->path.subresource);
   if (!exchange->user.is_admin())
     job.plan = within_rights(std::move(job.plan), access_.rules(), exchange->user);
   const bool dry_run = job.context.options.dry_run;
@@ -317,6 +351,9 @@ void ApiServer::answer_scale(const ExchangePtr& exchange, const Json& object, Re
                              int status) {
   auto scale = scale_of(*exchange->kind, object);
   if (!scale) return exchange->fail(scale.error());
+  if (rendering.representation.form == Representation::Form::Table) {
+    *scale = scale_table(*scale, rendering.representation.transform_version, rendering.now);
+  }
   rendering.representation.form = Representation::Form::Object;
   exchange->finish(tree_response(*scale, rendering, status));
 }

@@ -100,6 +100,33 @@ Result<Json> scale_of(const Kind& kind, const Json& object) {
                          {"status", std::move(status)}});
 }
 
+Json scale_table(const Json& scale, std::string_view version, Time now) {
+  const std::string api_version = fmt::format("meta.k8s.io/{}", version);
+  JsonArray columns;
+  for (const char* name : {"Name", "Desired", "Available", "Age"}) {
+    const std::string_view label(name);
+    columns.push_back(JsonObject{{"name", label},
+                                 {"type", label == "Name" || label == "Age" ? "string" : "integer"},
+                                 {"format", ""},
+                                 {"description", ""},
+                                 {"priority", 0}});
+  }
+  const std::optional<Time> made = parse_rfc3339(text_at(scale, {"metadata", "creationTimestamp"}));
+  JsonArray cells{text_at(scale, {"metadata", "name"}), int_at(scale, {"spec", "replicas"}),
+                  int_at(scale, {"status", "replicas"}),
+                  made ? human_duration(now - *made) : "<unknown>"};
+  JsonObject metadata{{"resourceVersion", text_at(scale, {"metadata", "resourceVersion"})}};
+  JsonObject shown{{"kind", "PartialObjectMetadata"},
+                   {"apiVersion", api_version},
+                   {"metadata", scale.at("metadata")}};
+  return Json(JsonObject{
+      {"kind", "Table"},
+      {"apiVersion", api_version},
+      {"metadata", std::move(metadata)},
+      {"columnDefinitions", std::move(columns)},
+      {"rows", JsonArray{JsonObject{{"cells", std::move(cells)}, {"object", std::move(shown)}}}}});
+}
+
 Result<Change> plan_scale_update(const WriteContext& context, const ObjectPtr& live,
                                  const RequestBody& body) {
   DecodedBody decoded = TRY(decode_body(body, "Scale", false));
@@ -108,13 +135,46 @@ Result<Change> plan_scale_update(const WriteContext& context, const ObjectPtr& l
   return plan_scaled(context, live, tree_as_shown(*context.kind, *live), decoded.tree);
 }
 
+namespace {
+
+// An applied Scale owns the replicas of the object it scales, and says so there.
+Result<Change> plan_scale_apply(const WriteContext& context, const ObjectPtr& live,
+                                const RequestBody& body) {
+  DecodedBody decoded = TRY(decode_body({"application/yaml", body.bytes}, "Scale", false));
+  const std::string_view api_version = text_at(decoded.tree, {"apiVersion"}),
+                         kind_name = text_at(decoded.tree, {"kind"});
+  if (api_version != "autoscaling/v1" || kind_name != "Scale") {
+    return error(Reason::BadRequest,
+                 fmt::format("invalid object type: {}, Kind={}", api_version, kind_name));
+  }
+  TRY(conform_scale(decoded.tree));
+  TRY(check_scale(context, decoded.tree));
+  const Kind& kind = *context.kind;
+  JsonObject metadata{{"name", context.name}};
+  if (!context.ns.empty()) metadata["namespace"] = context.ns;
+  for (const char* member : {"uid", "resourceVersion"}) {
+    if (const Json* value = find_path(decoded.tree, {"metadata", member}))
+      metadata[member] = *value;
+  }
+  Json config = JsonObject{
+      {"apiVersion", kind.api_version()}, {"kind", kind.kind}, {"metadata", std::move(metadata)}};
+  if (const Json* replicas = find_path(decoded.tree, {"spec", "replicas"}))
+    set_at(config, kind.scale->spec_replicas, *replicas);
+  return plan_patch(context, live, PatchType::Apply, {body.content_type, to_text(config)});
+}
+
+}  // namespace
+
 Result<Change> plan_scale_patch(const WriteContext& context, const ObjectPtr& live, PatchType type,
                                 const RequestBody& body) {
   if (live == nullptr) return not_found_error(*context.kind, context.name);
-  if (type != PatchType::JsonPatch && type != PatchType::MergePatch) {
+  if (type == PatchType::Apply) return plan_scale_apply(context, live, body);
+  // A Scale has no lists: a strategic merge of it is a merge.
+  if (type != PatchType::JsonPatch && type != PatchType::MergePatch && context.kind->custom) {
     return error(Reason::UnsupportedMediaType,
                  "the body of the request was in an unknown format - accepted media types include: "
-                 "application/json-patch+json, application/merge-patch+json");
+                 "application/json-patch+json, application/merge-patch+json, "
+                 "application/apply-patch+yaml");
   }
   auto patch = parse_json(body.bytes);
   if (!patch) return error(Reason::BadRequest, "error decoding patch: " + patch.error().message);

@@ -8,6 +8,8 @@ namespace yard {
 
 // InternalError where the object has no replicas at the path.
 Result<Json> scale_of(const Kind& kind, const Json& object);
+// A Scale as kubectl's table of one row.
+Json scale_table(const Json& scale, std::string_view version, Time now);
 Result<Change> plan_scale_update(const WriteContext& context, const ObjectPtr& live,
                                  const RequestBody& body);
 Result<Change> plan_scale_patch(const WriteContext& context, const ObjectPtr& live, PatchType type,

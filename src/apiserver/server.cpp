@@ -31,6 +31,7 @@ ApiServer::ApiServer(Loop& loop, Store& store, uint64_t seed, ApiServerOptions o
       committer_(loop, store, facts_, seed),
       waiter_(loop, store),
       hub_(loop, store, options_.watch),
+      budget_(std::make_shared<RequestBudget>(options_.budget)),
       audit_ids_(seed ^ 0xa0d17) {
   publish_kinds({});
 }
@@ -48,7 +49,8 @@ void ApiServer::publish_kinds(std::vector<KindPtr> custom) {
 void ApiServer::set_custom_kinds(std::vector<KindPtr> kinds) {
   publish_kinds(std::move(kinds));
   const KindTablePtr table = this->kinds();
-  hub_.end_watches([&](const Kind& kind) {
+  hub_.end_watches([&](const WatchRequest& watch) {
+    const Kind& kind = *watch.kind;
     return kind.custom && table->find(kind.group, kind.version, kind.plural) == nullptr;
   });
 }
@@ -100,6 +102,10 @@ bool ApiServer::answer_public(const ExchangePtr& exchange) {
     rendering.pretty = true;
     exchange->finish(tree_response(JsonObject{{"major", "1"},
                                               {"minor", "34"},
+                                              {"emulationMajor", "1"},
+                                              {"emulationMinor", "34"},
+                                              {"minCompatibilityMajor", "1"},
+                                              {"minCompatibilityMinor", "33"},
                                               {"gitVersion", options_.version},
                                               {"gitCommit", options_.git_commit},
                                               {"gitTreeState", "clean"},
@@ -124,6 +130,7 @@ void ApiServer::route(const ExchangePtr& exchange) {
   }
   auto resource = parse_resource_path(path);
   if (!resource) return exchange->fail(resource.error());
+  if (!take_seat(exchange, *resource ? &**resource : nullptr)) return;
   if (!exchange->user.is_admin()) {
     const AccessAttributes asked =
         request_attributes(request, exchange->query, *resource ? &**resource : nullptr);
@@ -133,6 +140,25 @@ void ApiServer::route(const ExchangePtr& exchange) {
   }
   if (*resource) return resource_request(exchange, std::move(**resource));
   answer_path(exchange);
+}
+
+// Our own command line on the Unix socket is never turned away.
+bool ApiServer::take_seat(const ExchangePtr& exchange, const ResourcePath* path) {
+  const HttpRequest& request = exchange->request;
+  if (request.peer.local_owner) return true;
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  const bool lists = reads && path != nullptr && path->name.empty();
+  const RequestSort sort = !reads  ? RequestSort::Write
+                           : lists ? RequestSort::List
+                                   : RequestSort::Read;
+  RequestBudget::Answer answer =
+      budget_->take(exchange->user.name, exchange->user.is_admin(), sort, loop_.now());
+  if (answer.seat == nullptr) {
+    exchange->turn_away(answer.retry_after_seconds);
+    return false;
+  }
+  exchange->seat = std::move(answer.seat);
+  return true;
 }
 
 // Paths that are no resource.
@@ -177,6 +203,8 @@ void ApiServer::answer_metrics(const ExchangePtr& exchange) {
     text += fmt::format(
         "# TYPE apiserver_longrunning_requests "
         "gauge\napiserver_longrunning_requests{{verb=\"WATCH\"}} {}\n"
+        "# HELP trainyard_requests_refused_total Answered 429: the user had too much under way.\n"
+        "# TYPE trainyard_requests_refused_total counter\ntrainyard_requests_refused_total {}\n"
         "# TYPE trainyard_watchers_cut_off_total counter\ntrainyard_watchers_cut_off_total {}\n"
         "# TYPE trainyard_store_revision gauge\ntrainyard_store_revision {}\n"
         "# TYPE trainyard_store_objects gauge\ntrainyard_store_objects {}\n"
@@ -186,8 +214,8 @@ void ApiServer::answer_metrics(const ExchangePtr& exchange) {
         "# TYPE trainyard_store_failed_batches_total counter\ntrainyard_store_failed_batches_total "
         "{}\n"
         "# TYPE trainyard_store_commit_seconds histogram\n",
-        hub_.watchers(), hub_.cut_off(), store_.revision(), store.objects, store.object_bytes,
-        store.pending_writes, store.writes, store.failed_batches);
+        hub_.watchers(), budget_->refused(), hub_.cut_off(), store_.revision(), store.objects,
+        store.object_bytes, store.pending_writes, store.writes, store.failed_batches);
     for (const auto& [upper, count] : store.commit_seconds)
       text += fmt::format("trainyard_store_commit_seconds_bucket{{le=\"{}\"}} {}\n", upper, count);
     text += fmt::format(

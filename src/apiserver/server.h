@@ -15,6 +15,7 @@
 #include "apiserver/discovery.h"
 #include "apiserver/lister.h"
 #include "apiserver/metrics.h"
+#include "apiserver/request_budget.h"
 #include "apiserver/watch_hub.h"
 #include "base/loop.h"
 #include "net/http.h"
@@ -31,7 +32,7 @@ struct ApiServerOptions {
   std::string version = "v1.34.0+trainyard";
   std::string git_commit = "unknown";
   std::string build_date = "1970-01-01T00:00:00Z";
-  int most_reads = 400, most_writes = 200;  // in flight; beyond: 429
+  BudgetLimits budget;  // beyond: 429
   WatchLimits watch;
 };
 
@@ -72,6 +73,7 @@ class ApiServer {
   void authenticate_token(const ExchangePtr& exchange, std::string token);
   void admit(const ExchangePtr& exchange, User user);
   void route(const ExchangePtr& exchange);
+  bool take_seat(const ExchangePtr& exchange, const ResourcePath* path);
   void answer_path(const ExchangePtr& exchange);
   bool answer_public(const ExchangePtr& exchange);
   void answer_metrics(const ExchangePtr& exchange);
@@ -84,6 +86,9 @@ class ApiServer {
   void forward_ports(const ExchangePtr& exchange, const Upgrade& upgrade, const std::string& uid,
                      std::vector<int> ports);
   void read_many(const ExchangePtr& exchange, bool watch);
+  void begin_watch(const ExchangePtr& exchange, Selection selection, ListOptions options,
+                   const Rendering& rendering);
+  WatchRights watch_rights(const ExchangePtr& exchange);
   void write(const ExchangePtr& exchange);
   void delete_many(const ExchangePtr& exchange);
   void create_token(const ExchangePtr& exchange);
@@ -105,6 +110,7 @@ class ApiServer {
   RevisionWaiter waiter_;
   WatchHub hub_;
   std::shared_ptr<RequestMetrics> metrics_ = std::make_shared<RequestMetrics>();
+  std::shared_ptr<RequestBudget> budget_;
   std::vector<std::function<std::string()>> metric_sources_;
   std::atomic<bool> ready_{false};
   PodStreams* pod_streams_ = nullptr;

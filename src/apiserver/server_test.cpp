@@ -520,5 +520,60 @@ TEST_F(ServerTest, BindingHappensOnce) {
   EXPECT_EQ(yard.call("GET", "/api/v1/namespaces/default/pods/p").status, 404);
 }
 
+TEST_F(ServerTest, ADryRunIsJudgedAsTheWriteWouldBe) {
+  ASSERT_EQ(create_map("m").status, 201);
+  const std::string dry = std::string(kMaps) + "?dryRun=All";
+  EXPECT_EQ(yard.call("POST", dry, R"({"metadata":{"name":"m"}})").status, 409);
+  const char* quotas = "/api/v1/namespaces/default/resourcequotas";
+  ASSERT_EQ(yard.call("POST", quotas,
+                      R"({"metadata":{"name":"q"},"spec":{"hard":{"count/configmaps":"1"}}})")
+                .status,
+            201);
+  const Answer full = yard.call("POST", dry, R"({"metadata":{"name":"n"}})");
+  EXPECT_EQ(full.status, 403) << full.text;
+  EXPECT_NE(message(full).find("exceeded quota: q"), std::string::npos) << message(full);
+  const char* services = "/api/v1/namespaces/default/services";
+  const std::string taken = R"(,"spec":{"clusterIP":"10.96.7.7","ports":[{"port":80}]}})";
+  ASSERT_EQ(yard.call("POST", services, R"({"metadata":{"name":"a"})" + taken).status, 201);
+  const Answer clash = yard.call("POST", std::string(services) + "?dryRun=All",
+                                 R"({"metadata":{"name":"b"})" + taken);
+  EXPECT_EQ(clash.status, 422) << clash.text;
+  EXPECT_NE(message(clash).find("already allocated"), std::string::npos) << message(clash);
+}
+
+TEST_F(ServerTest, AnAppliedScaleOwnsTheReplicas) {
+  const char* deployment = "/apis/apps/v1/namespaces/default/deployments/d";
+  const Answer made = yard.call(
+      "POST", "/apis/apps/v1/namespaces/default/deployments?fieldManager=maker",
+      R"({"metadata":{"name":"d"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},)"
+      R"("template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+  ASSERT_EQ(made.status, 201) << made.text;
+  const std::string scale = std::string(deployment) + "/scale?fieldManager=scaler";
+  const std::string three =
+      R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d"},"spec":{"replicas":3}})";
+  const Answer conflict = yard.patch(scale, three, "apply");
+  EXPECT_EQ(conflict.status, 409) << conflict.text;
+  EXPECT_NE(message(conflict).find("conflict with \"maker\""), std::string::npos);
+  const Answer applied = yard.patch(scale + "&force=true", three, "apply");
+  ASSERT_EQ(applied.status, 200) << applied.text;
+  EXPECT_EQ(text_at(applied.json, {"kind"}), "Scale");
+  EXPECT_EQ(int_at(applied.json, {"spec", "replicas"}), 3);
+  const Answer after = yard.call("GET", deployment);
+  EXPECT_EQ(int_at(after.json, {"spec", "replicas"}), 3);
+  EXPECT_NE(after.text.find(R"("manager":"scaler","operation":"Apply")"), std::string::npos)
+      << after.text;
+  EXPECT_NE(after.text.find(R"("subresource":"scale")"), std::string::npos) << after.text;
+  EXPECT_EQ(yard.patch(scale, R"({"apiVersion":"v1","kind":"Pod"})", "apply").status, 400);
+}
+
+TEST_F(ServerTest, ASecondDeleteIsAnsweredWhenReadersSeeTheFirst) {
+  ASSERT_EQ(create_map("m").status, 201);
+  const auto first = yard.send("DELETE", map("m")), second = yard.send("DELETE", map("m"));
+  ASSERT_TRUE(yard.loop.run_until([&] { return second->answered; }, std::chrono::minutes(1)));
+  EXPECT_EQ(second->answer.status, 404);
+  EXPECT_TRUE(first->answered);
+  EXPECT_EQ(yard.store->get(Key{"configmaps", "default", "m"}), nullptr);
+}
+
 }  // namespace
 }  // namespace yard

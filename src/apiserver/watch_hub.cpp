@@ -51,13 +51,55 @@ const char* type_for(const StoreEvent& event, const Selection& selection, const 
 }  // namespace
 
 WatchHub::WatchHub(Loop& loop, Store& store, WatchLimits limits)
-    : loop_(loop), store_(store), limits_(limits) {}
+    : loop_(loop), store_(store), limits_(limits) {
+  listen_to_rights();
+}
 
 WatchHub::~WatchHub() {
   *alive_ = false;
   for (auto& [storage, topic] : topics_)
     store_.forget(topic->listener);
+  for (const Store::ListenerId listener : rights_listeners_)
+    store_.forget(listener);
   if (bookmark_timer_ != 0) loop_.cancel(bookmark_timer_);
+}
+
+void WatchHub::listen_to_rights() {
+  for (const char* storage : {"roles", "rolebindings", "clusterroles", "clusterrolebindings"}) {
+    rights_listeners_.push_back(store_.listen(std::string(storage) + ".rbac.authorization.k8s.io",
+                                              [this](const StoreEventPtr&) { recheck_all(); }));
+  }
+  for (const char* storage : {"serviceaccounts", "pods", "secrets"}) {
+    rights_listeners_.push_back(
+        store_.listen(storage, [this](const StoreEventPtr& event) { hear_of_holder(*event); }));
+  }
+}
+
+void WatchHub::hear_of_holder(const StoreEvent& event) {
+  if (bound_.empty() || event.type == StoreEvent::Type::Added) return;
+  const auto [first, last] = bound_.equal_range(std::string(event.object->uid()));
+  std::vector<std::shared_ptr<Watcher>> concerned;
+  for (auto at = first; at != last; ++at) {
+    if (auto watcher = at->second.lock()) concerned.push_back(std::move(watcher));
+  }
+  for (const auto& watcher : concerned) {
+    if (watcher->gone || watcher->request.rights.is_allowed()) continue;
+    watcher->stream->close();
+    remove(watcher);
+  }
+}
+
+// Once for all that changes in a turn, and after everybody has heard of it.
+void WatchHub::recheck_all() {
+  if (will_recheck_ || watchers_ == 0) return;
+  will_recheck_ = true;
+  loop_.post([this, alive = alive_] {
+    if (!*alive) return;
+    will_recheck_ = false;
+    end_watches([](const WatchRequest& request) {
+      return request.rights.is_allowed && !request.rights.is_allowed();
+    });
+  });
 }
 
 void WatchHub::begin(WatchRequest request, std::shared_ptr<HttpStream> stream) {
@@ -76,6 +118,10 @@ void WatchHub::begin(WatchRequest request, std::shared_ptr<HttpStream> stream) {
   watcher->stream = std::move(stream);
   watcher->topic = topic.get();
   watcher->place = topic->watchers.insert(topic->watchers.end(), watcher);
+  if (watcher->request.rights.is_allowed) {
+    for (const std::string& uid : watcher->request.rights.bound_uids)
+      bound_.emplace(uid, watcher);
+  }
   ++watchers_;
   watcher->stream->on_closed([this, alive = alive_, weak = std::weak_ptr(watcher)] {
     loop_.post([this, alive, weak] {
@@ -89,9 +135,11 @@ void WatchHub::begin(WatchRequest request, std::shared_ptr<HttpStream> stream) {
     return;
   }
   const int64_t asked = watcher->request.options.timeout_seconds.value_or(0);
-  const Duration length =
+  Duration length =
       asked > 0 ? std::chrono::seconds(std::min<int64_t>(asked, 24 * 3600))
                 : std::chrono::seconds(1800 + static_cast<int64_t>(loop_.random().below(1800)));
+  if (const auto ends = watcher->request.rights.ends)
+    length = std::clamp(*ends - loop_.now(), Duration{}, length);
   const bool bookmarks = watcher->request.options.allow_bookmarks;
   const Duration first =
       bookmarks && length > limits_.before_deadline * 2 ? length - limits_.before_deadline : length;
@@ -245,17 +293,26 @@ void WatchHub::send_error(Watcher& watcher, const Error& failure) {
 void WatchHub::remove(const std::shared_ptr<Watcher>& watcher) {
   if (watcher->gone) return;
   watcher->gone = true;
+  watcher->request.seat.reset();
+  for (const std::string& uid : watcher->request.rights.bound_uids) {
+    const auto [first, last] = bound_.equal_range(uid);
+    for (auto at = first; at != last; ++at) {
+      if (at->second.lock() != watcher) continue;
+      bound_.erase(at);
+      break;
+    }
+  }
   if (watcher->timeout != 0) loop_.cancel(watcher->timeout);
   Topic* topic = watcher->topic;
   topic->watchers.erase(watcher->place);
   --watchers_;
 }
 
-void WatchHub::end_watches(const std::function<bool(const Kind&)>& of) {
+void WatchHub::end_watches(const std::function<bool(const WatchRequest&)>& of) {
   for (auto& [storage, topic] : topics_) {
     for (auto at = topic->watchers.begin(); at != topic->watchers.end();) {
       const std::shared_ptr<Watcher> watcher = *at++;
-      if (!of(*watcher->request.kind)) continue;
+      if (!of(watcher->request)) continue;
       watcher->stream->close();
       remove(watcher);
     }
@@ -263,7 +320,7 @@ void WatchHub::end_watches(const std::function<bool(const Kind&)>& of) {
 }
 
 void WatchHub::close_all() {
-  end_watches([](const Kind&) { return true; });
+  end_watches([](const WatchRequest&) { return true; });
 }
 
 // One timer for all, and only while someone wants bookmarks.

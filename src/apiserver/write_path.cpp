@@ -144,9 +144,24 @@ FieldWriter writer_of(const WriteContext& context) {
                      context.subresource, context.now};
 }
 
-void add_object_warnings(const Kind& kind, const Json& tree, std::vector<std::string>& warnings) {
-  if (!kind.warnings) return;
-  for (std::string& text : kind.warnings(tree))
+// A workload is never refused for its template: its pods will be.
+void add_security_warning(const WriteContext& context, const Json& tree,
+                          std::vector<std::string>& warnings) {
+  const auto space = context.cluster->namespaces.find(context.ns);
+  if (space == context.cluster->namespaces.end()) return;
+  const SecurityStandard& standard = space->second.security.warn;
+  if (standard.level == SecurityLevel::Privileged) return;
+  const Json* pod = pod_template_in(context.kind->group, context.kind->kind, tree);
+  if (pod == nullptr) return;
+  if (const std::string breaches = security_breaches(*pod, standard); !breaches.empty())
+    warnings.push_back(security_warning(standard, breaches));
+}
+
+void add_object_warnings(const WriteContext& context, const Json& tree,
+                         std::vector<std::string>& warnings) {
+  add_security_warning(context, tree, warnings);
+  if (!context.kind->warnings) return;
+  for (std::string& text : context.kind->warnings(tree))
     warnings.push_back(std::move(text));
 }
 
@@ -261,7 +276,6 @@ Change stored(const WriteContext& context, Json tree, const Json* live_tree, Rev
   if (context.options.dry_run) {
     if (live_tree == nullptr) metadata_of(tree).erase("resourceVersion");
     out.dry_run_tree = on_heap(tree);
-    return out;
   }
   if (context.kind->to_stored) context.kind->to_stored(tree);
   out.object = encode_object(*context.stored, tree);
@@ -309,7 +323,7 @@ Result<Change> create_from(const WriteContext& context, Json tree,
   if (!errors.empty()) {
     return invalid_object(kind.group, kind.kind, text_at(tree, {"metadata", "name"}), errors);
   }
-  add_object_warnings(kind, tree, warnings);
+  add_object_warnings(context, tree, warnings);
   return stored(context, std::move(tree), nullptr, 0, 201, std::move(warnings));
 }
 
@@ -321,11 +335,6 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
   Random random(context.seed);
   const std::string_view name = text_at(next, {"metadata", "name"});
   if (name != context.name && !(name.empty() && is_patch)) {
-    if (is_patch) {
-      return invalid_object(
-          kind.group, kind.kind, context.name,
-          {invalid(FieldPath("metadata.name"), Json(name), "field is immutable")});
-    }
     return error(Reason::BadRequest,
                  fmt::format("the name of the object ({}) does not match the name on the URL ({})",
                              name, context.name));
@@ -373,7 +382,7 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
       std::ranges::move(kind.validate(next), std::back_inserter(errors));
   }
   if (!errors.empty()) return invalid_object(kind.group, kind.kind, context.name, errors);
-  if (context.subresource.empty()) add_object_warnings(kind, next, warnings);
+  if (context.subresource.empty()) add_object_warnings(context, next, warnings);
 
   if (is_ready_to_go(kind, next)) {
     Change out;
@@ -451,8 +460,8 @@ Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
   TRY(check_namespace(context, metadata_of(config)));
   auto findings = conform(config, *kind.schema, kind.kind);
   const std::string subject =
-      fmt::format("failed to create typed patch object ({}/{}; {}, Kind={})", context.ns,
-                  context.name, kind.api_version(), kind.kind);
+      fmt::format("failed to create typed patch object ({}/{}; {}/{}, Kind={})", context.ns,
+                  context.name, kind.group, kind.version, kind.kind);
   if (!findings) return error(Reason::BadRequest, subject + ": " + findings.error().message);
   if (!findings->unknown_fields.empty()) {
     return error(Reason::BadRequest, fmt::format("{}: .{}: field not declared in schema", subject,

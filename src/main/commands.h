@@ -58,6 +58,7 @@ void add_logs(Program& program);
 void add_why(Program& program);
 void add_wait(Program& program);
 void add_top(Program& program);
+void add_image(Program& program);
 void add_completion(Program& program);
 void add_keeper(Program& program);  // hidden
 

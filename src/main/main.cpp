@@ -62,6 +62,7 @@ int main_program(int count, char** arguments) {
   add_exec(program);
   add_wait(program);
   add_top(program);
+  add_image(program);
   add_completion(program);
   add_version(program);
   add_keeper(program);

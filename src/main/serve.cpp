@@ -6,6 +6,7 @@
 #include <memory>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "apiserver/server.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "controllers/access/certificate_signing.h"
 #include "controllers/access/role_aggregation.h"
 #include "controllers/access/token_secrets.h"
 #include "controllers/batch/cron_controller.h"
@@ -24,6 +26,7 @@
 #include "controllers/batch/pod_gc.h"
 #include "controllers/batch/ttl.h"
 #include "controllers/lifecycle/after_restore.h"
+#include "controllers/lifecycle/api_services.h"
 #include "controllers/lifecycle/bootstrap.h"
 #include "controllers/lifecycle/definitions.h"
 #include "controllers/lifecycle/event_expiry.h"
@@ -73,6 +76,21 @@ int fail(const ServeOptions& options, const Error& why) {
   return 1;
 }
 
+// A watch is a connection, and so is every client that idles: as many as the system lets us have.
+// Half of the descriptors stay for pods, logs and the store.
+ServerLimits connection_limits() {
+  constexpr rlim_t kWanted = 16'384;
+  ServerLimits limits;
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return limits;
+  if (files.rlim_cur < kWanted) {
+    files.rlim_cur = std::min(files.rlim_max, kWanted);
+    if (setrlimit(RLIMIT_NOFILE, &files) != 0) getrlimit(RLIMIT_NOFILE, &files);
+  }
+  limits.max_connections = std::min<size_t>(limits.max_connections, files.rlim_cur / 2);
+  return limits;
+}
+
 // A port of ours from last time keeps kubeconfigs good; taken by another program, a free one serves
 // instead.
 Result<int> listen(HttpServer& server, const StateFolder& folder, const ServeOptions& options,
@@ -103,12 +121,24 @@ std::string loop_metrics(const AsioLoop::Statistics& loop, const HttpServer::Sta
       http.bytes_out);
 }
 
+std::vector<ServedVersion> served_versions(const KindTable& table) {
+  std::vector<ServedVersion> out;
+  for (const KindTable::GroupVersion& entry : table.group_versions()) {
+    const std::string name =
+        entry.group.empty() ? entry.version : entry.group + "/" + entry.version;
+    out.push_back({name, !entry.kinds.empty() && entry.kinds.front()->custom});
+  }
+  return out;
+}
+
 // Everything that acts on its own. They begin once the first objects are there.
 struct Controllers {
   Controllers(Loop& loop, Client& client, const ClusterIdentity& identity, const std::string& state,
-              const DirectTokens& tokens)
+              const DirectTokens& tokens, SignCertificate sign, ApiServices::Served served)
       : contents(client, identity),
         role_aggregation(loop, client),
+        api_services(loop, client, std::move(served)),
+        certificate_signing(loop, client, std::move(sign)),
         token_secrets(
             loop, client,
             [&tokens](const SecretTokenWanted& wanted) {
@@ -137,6 +167,8 @@ struct Controllers {
   }
   NamespaceContents contents;
   RoleAggregation role_aggregation;
+  ApiServices api_services;
+  CertificateSigning certificate_signing;
   TokenSecrets token_secrets;
   GarbageCollector garbage_collector;
   NamespaceTermination namespaces;
@@ -182,7 +214,8 @@ void start_agent(Agent& agent, Loop& loop, const NodeOptions& node,
 
 int serve(StateFolder folder, const ServeOptions& given) {
   signal(SIGPIPE, SIG_IGN);
-  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // a core would hold keys and Secrets; children start afresh at exec
+  prctl(PR_SET_DUMPABLE, 0, 0, 0,
+        0);  // a core would hold keys and Secrets; children start afresh at exec
   ServeOptions options = given;
   if (auto made = folder.make(); !made) return fail(options, made.error());
   const auto config = read_config(folder);
@@ -218,10 +251,11 @@ int serve(StateFolder folder, const ServeOptions& given) {
 
   const uint64_t seed = seed_from_kernel();
   ApiServer api(*loop, store, seed);
-  const auto http =
-      make_http_server([&api](HttpRequest request, std::shared_ptr<Responder> responder) {
+  const auto http = make_http_server(
+      [&api](HttpRequest request, std::shared_ptr<Responder> responder) {
         api.handle(std::move(request), std::move(responder));
-      });
+      },
+      connection_limits());
   const TlsFiles tls{credentials->server.certificate_pem, credentials->server.key_pem,
                      credentials->ca.certificate_pem};
   auto port = listen(*http, folder, options, tls);
@@ -256,7 +290,8 @@ int serve(StateFolder folder, const ServeOptions& given) {
   DirectTokens token_source(*loop, store, tokens, seed ^ 0x70cea);
   DirectClient client(
       store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
-  const ClusterIdentity identity{credentials->ca.certificate_pem, *port};
+  const bool is_loopback = everywhere || host.starts_with("127.") || host == "::1";
+  const ClusterIdentity identity{credentials->ca.certificate_pem, *port, is_loopback ? "" : host};
   CustomResources custom_resources(*loop, store, api);
   std::unique_ptr<Controllers> controllers;
   auto shim = install_shim(state);
@@ -291,7 +326,11 @@ int serve(StateFolder folder, const ServeOptions& given) {
   api.add_metrics([&] { return controllers ? controllers->job_metrics.text() : std::string(); });
   api.add_metrics([&] { return controllers ? controllers->training.metrics() : std::string(); });
   const auto begin = [&] {
-    controllers = std::make_unique<Controllers>(*loop, client, identity, state, token_source);
+    const auto sign = [&](const std::string& request, Duration valid) {
+      return sign_client_request(credentials->ca, request, loop->now(), valid);
+    };
+    controllers = std::make_unique<Controllers>(*loop, client, identity, state, token_source, sign,
+                                                [&api] { return served_versions(*api.kinds()); });
     scheduler = std::make_unique<Scheduler>(client, *loop);
     PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
     agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node, machine,

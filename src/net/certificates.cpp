@@ -210,6 +210,74 @@ Result<KeyPair> make_client_certificate(const KeyPair& ca, const std::string& us
   return issue(wanted, &issuer);
 }
 
+namespace {
+
+using Request = std::unique_ptr<X509_REQ, OpensslFree<X509_REQ_free>>;
+
+Result<Request> open_request(const std::string& request_pem) {
+  ERR_clear_error();
+  Bio text(BIO_new_mem_buf(request_pem.data(), static_cast<int>(request_pem.size())));
+  Request request(PEM_read_bio_X509_REQ(text.get(), nullptr, nullptr, nullptr));
+  EVP_PKEY* key = request ? X509_REQ_get0_pubkey(request.get()) : nullptr;
+  if (!key || X509_REQ_verify(request.get(), key) != 1) {
+    ERR_clear_error();
+    return error(Reason::BadRequest,
+                 "the certificate request cannot be read, or its signature is wrong");
+  }
+  return request;
+}
+
+std::vector<std::string> entries_of(const X509_NAME* name, int nid) {
+  std::vector<std::string> out;
+  for (int i = 0; i < X509_NAME_entry_count(name); ++i) {
+    const X509_NAME_ENTRY* entry = X509_NAME_get_entry(name, i);
+    if (OBJ_obj2nid(X509_NAME_ENTRY_get_object(entry)) != nid) continue;
+    unsigned char* text = nullptr;
+    const int size = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(entry));
+    if (size < 0) continue;
+    out.emplace_back(reinterpret_cast<char*>(text), static_cast<size_t>(size));
+    OPENSSL_free(text);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<CertificateRequest> read_certificate_request(const std::string& request_pem) {
+  const Request request = TRY(open_request(request_pem));
+  const X509_NAME* subject = X509_REQ_get_subject_name(request.get());
+  CertificateRequest out;
+  for (std::string& name : entries_of(subject, NID_commonName))
+    out.common_name = std::move(name);
+  out.organizations = entries_of(subject, NID_organizationName);
+  return out;
+}
+
+Result<std::string> sign_client_request(const KeyPair& ca, const std::string& request_pem, Time now,
+                                        Duration valid) {
+  const Request request = TRY(open_request(request_pem));
+  Issuer issuer = TRY(read_issuer(ca));
+  Wanted wanted;
+  wanted.extended_usage = "clientAuth";
+  wanted.now = now;
+  wanted.valid = valid;
+  Certificate certificate(X509_new());
+  if (!certificate) return openssl_failed("make a certificate");
+  X509* signer = issuer.certificate.get();
+  const bool made =
+      X509_set_version(certificate.get(), X509_VERSION_3) == 1 &&
+      set_random_serial(certificate.get()) && set_times(certificate.get(), wanted) &&
+      X509_set_subject_name(certificate.get(), X509_REQ_get_subject_name(request.get())) == 1 &&
+      X509_set_issuer_name(certificate.get(), X509_get_subject_name(signer)) == 1 &&
+      X509_set_pubkey(certificate.get(), X509_REQ_get0_pubkey(request.get())) == 1 &&
+      set_extensions(certificate.get(), signer, wanted) &&
+      X509_sign(certificate.get(), issuer.key.get(), EVP_sha256()) > 0;
+  Bio text(BIO_new(BIO_s_mem()));
+  if (!made || PEM_write_bio_X509(text.get(), certificate.get()) != 1)
+    return openssl_failed("sign a certificate");
+  return text_of(text.get());
+}
+
 bool is_valid_for(const std::string& certificate_pem, Time now, Duration ahead) {
   Certificate certificate = read_certificate(certificate_pem);
   ERR_clear_error();

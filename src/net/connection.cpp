@@ -16,6 +16,10 @@ constexpr size_t kSendSize = 256 * 1024;     // of one send
 constexpr size_t kTurnSize = 1024 * 1024;    // to one client before others have their turn
 constexpr size_t kMaxUnsent = 1024 * 1024;   // more of it than kSendSize is handshake noise
 constexpr size_t kKeptCapacity = 4096;
+// As upstream: below, compressing costs more than it saves.
+constexpr size_t kGzipFrom = 128 * 1024;
+constexpr size_t kGzipStep = 256 * 1024;  // compressed in one turn: about 2 ms
+constexpr size_t kSmallBody = 16 * 1024;  // never what fills the memory
 
 using Descriptor = boost::asio::posix::stream_descriptor;
 
@@ -117,6 +121,7 @@ bool Connection::finish_handshake() {
     Peer certified = peer_of(transport_->ssl());
     peer_.common_name = std::move(certified.common_name);
     peer_.organizations = std::move(certified.organizations);
+    peer_.certificate_ends = certified.certificate_ends;
   }
   phase_ = Phase::Reading;
   arm(Wait::Idle);
@@ -176,6 +181,12 @@ size_t Connection::parse_requests(std::string_view bytes) {
     RequestParser::Step step = parser_->feed(bytes.substr(used));
     used += step.used;
     if (!had_head && parser_->has_head()) arm(Wait::Body);
+    count_receiving(parser_->body_bytes());
+    if (step.outcome == RequestParser::Outcome::NeedMore && receiving_ > kSmallBody &&
+        io_->receiving > io_->limits().max_receiving) {
+      refuse({429, "TooManyRequests", "Too many requests, please try again later."});
+      return bytes.size();
+    }
     switch (step.outcome) {
       case RequestParser::Outcome::NeedMore: return used;
       case RequestParser::Outcome::ExpectsContinue:
@@ -190,13 +201,21 @@ size_t Connection::parse_requests(std::string_view bytes) {
   return used;
 }
 
+// Bodies are read before anybody is asked who they are.
+void Connection::count_receiving(size_t bytes) {
+  io_->receiving += bytes - receiving_;
+  receiving_ = bytes;
+}
+
 void Connection::dispatch() {
+  count_receiving(0);
   std::unique_ptr<RequestParser> parser = std::move(parser_);
   HttpRequest request = parser->take_request();
   request.peer = peer_;
   keep_alive_ = parser->wants_keep_alive();
   is_http10_ = parser->is_http10();
   is_head_ = request.method == "HEAD";
+  accepts_gzip_ = accepts_gzip(request.header("Accept-Encoding"));
   phase_ = Phase::Handling;
   io_->disarm(deadline_);
   io_->handler()(std::move(request), std::make_shared<ConnectionResponder>(shared_from_this()));
@@ -211,8 +230,10 @@ void Connection::refuse(const ParseFailure& failure) {
       R"({{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":"{}","reason":"{}","code":{}}})"
       "\n",
       failure.message, failure.reason, failure.status))};
+  if (failure.status == 429) response.headers.emplace_back("Retry-After", "1");
+  count_receiving(0);
   parser_.reset();
-  keep_alive_ = is_head_ = is_http10_ = false;
+  keep_alive_ = is_head_ = is_http10_ = accepts_gzip_ = false;
   start_response(std::move(response));
   flush();
 }
@@ -240,6 +261,8 @@ void Connection::respond(HttpResponse response) {
 
 void Connection::start_response(HttpResponse response) {
   bool may_have_body = response.status >= 200 && response.status != 204 && response.status != 304;
+  if (accepts_gzip_ && may_have_body && !is_head_ && !is_http10_ && body_size(response) > kGzipFrom)
+    return start_gzip(std::move(response));
   std::string head = head_of(response.status, response.headers);
   if (may_have_body) {
     fmt::format_to(std::back_inserter(head), "Content-Length: {}\r\n", body_size(response));
@@ -247,6 +270,31 @@ void Connection::start_response(HttpResponse response) {
   head += "\r\n";
   phase_ = Phase::Sending;
   outgoing_.set_response(std::move(head), std::move(response), may_have_body && !is_head_);
+}
+
+void Connection::start_gzip(HttpResponse response) {
+  std::string head = head_of(response.status, response.headers);
+  head += "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\nTransfer-Encoding: chunked\r\n\r\n";
+  phase_ = Phase::Streaming;
+  stream_ended_ = false;
+  gzip_ = std::make_unique<GzipBody>(std::move(response));
+  outgoing_.open_stream(std::move(head), Outgoing::Framing::Chunked);
+}
+
+// The next piece, when the last has been sent and others have had their turn.
+void Connection::pump_gzip() {
+  boost::asio::post(io_->context(), [self = shared_from_this()] {
+    if (!self->gzip_ || self->phase_ != Phase::Streaming) return;
+    std::string bytes = self->gzip_->next(kGzipStep);
+    if (self->gzip_->is_done()) {
+      self->gzip_.reset();
+      self->stream_ended_ = true;
+    }
+    if (!bytes.empty())
+      self->outgoing_.add_frame(std::make_shared<const std::string>(std::move(bytes)));
+    if (self->stream_ended_) self->outgoing_.end_stream();
+    self->flush();
+  });
 }
 
 void Connection::open_stream(int status, const Headers& headers,
@@ -343,6 +391,7 @@ void Connection::close_stream() {
 
 void Connection::finish_message() {
   outgoing_.clear();
+  frame_bytes_in_flight_ = 0;
   close_stream();
   if (phase_ == Phase::Closed) return;
   if (!keep_alive_ || peer_eof_ || io_->is_stopping()) return begin_close();
@@ -470,6 +519,7 @@ void Connection::on_all_sent() {
   }
   if (phase_ != Phase::Streaming) return;
   io_->disarm(deadline_);
+  if (gzip_) return pump_gzip();
   if (stream_ended_) return finish_message();
   if (peer_eof_) close();
 }
@@ -521,8 +571,10 @@ void Connection::close() {
   io_->disarm(deadline_);
   transport_.reset();
   socket_.reset();
+  count_receiving(0);
   parser_.reset();
   outgoing_.clear();
+  gzip_.reset();
   input_ = std::string();
   unsent_ = std::string();
   unsent_at_ = 0;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "net/asio.h"
+#include "net/gzip.h"
 #include "net/http_parser.h"
 #include "net/io_thread.h"
 #include "net/outgoing.h"
@@ -53,7 +54,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   IoThread& io() { return *io_; }
 
  private:
-  enum class Phase { Handshaking, Reading, Handling, Sending, Streaming, Upgraded, Lingering, Closed };
+  enum class Phase {
+    Handshaking,
+    Reading,
+    Handling,
+    Sending,
+    Streaming,
+    Upgraded,
+    Lingering,
+    Closed
+  };
 
   void read_available();
   bool finish_handshake();
@@ -64,7 +74,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   size_t parse_requests(std::string_view bytes);
   void dispatch();
   void refuse(const ParseFailure& failure);
+  void count_receiving(size_t bytes);
   void start_response(HttpResponse response);
+  void start_gzip(HttpResponse response);
+  void pump_gzip();
   std::string head_of(int status, const Headers& headers) const;
   void finish_message();
   void begin_close();
@@ -91,12 +104,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string unsent_;  // what the kernel would not take yet
   size_t unsent_at_ = 0;
   std::shared_ptr<StreamState> stream_;
+  std::unique_ptr<GzipBody> gzip_;    // of the answer being sent
+  size_t receiving_ = 0;              // of io_->receiving
   size_t frame_bytes_in_flight_ = 0;  // handed to the transport, not yet to the kernel
   bool waiting_readable_ = false, waiting_writable_ = false;
   bool reading_paused_ = false, peer_eof_ = false;
   bool will_flush_ = false, stream_ended_ = false, lingers_ = false;
   // Of the request being answered:
-  bool keep_alive_ = false, is_head_ = false, is_http10_ = false;
+  bool keep_alive_ = false, is_head_ = false, is_http10_ = false, accepts_gzip_ = false;
 };
 
 }  // namespace yard

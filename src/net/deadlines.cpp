@@ -35,4 +35,19 @@ std::optional<Deadlines::Entry> Deadlines::overdue(Instant now) const {
   return std::nullopt;
 }
 
+std::optional<Deadlines::Entry> Deadlines::longest_waiting() const {
+  std::optional<Entry> longest;
+  std::optional<Instant> since;
+  for (const Wait wait : {Wait::Idle, Wait::Header}) {
+    const size_t at = static_cast<size_t>(wait);
+    if (queues_[at].empty()) continue;
+    const Entry& first = queues_[at].front();
+    const Instant began = first.due - std::chrono::duration_cast<Instant::duration>(lengths_[at]);
+    if (since && *since <= began) continue;
+    since = began;
+    longest = first;
+  }
+  return longest;
+}
+
 }  // namespace yard

@@ -33,6 +33,8 @@ class Deadlines {
   std::optional<Instant> earliest() const;
   // One whose time is over at `now`; it stays until it is disarmed or armed again.
   std::optional<Entry> overdue(Instant now) const;
+  // Who has waited longest between requests, or for a request to become whole.
+  std::optional<Entry> longest_waiting() const;
 
  private:
   std::list<Entry>& queue(Wait wait) { return queues_[static_cast<size_t>(wait)]; }

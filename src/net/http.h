@@ -4,10 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/time.h"
 
 namespace yard {
 
@@ -17,6 +20,7 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 struct Peer {
   std::string common_name;                 // of a verified client certificate; empty without one
   std::vector<std::string> organizations;  // its groups
+  std::optional<Time> certificate_ends;    // it is no credential after that
   bool local_owner = false;                // Unix socket, same uid as the server (or root)
   std::string address;                     // for logs
 };
@@ -64,8 +68,8 @@ class Responder {
   virtual ~Responder() = default;
   virtual void send(HttpResponse response) = 0;
   virtual std::shared_ptr<HttpStream> stream(int status, Headers headers) = 0;
-  // Answers 101 and leaves HTTP: `use` gets the connection, on its I/O thread (net/tunnel.h), unless
-  // the client has gone.
+  // Answers 101 and leaves HTTP: `use` gets the connection, on its I/O thread (net/tunnel.h),
+  // unless the client has gone.
   virtual void upgrade(Headers headers, std::function<void(std::shared_ptr<Tunnel>)> use) = 0;
   // Runs the task on this connection's I/O thread: where verbs parse and encode.
   virtual void run_on_io(std::function<void()> task) = 0;

@@ -131,6 +131,10 @@ bool RequestParser::take_head() {
   return true;
 }
 
+size_t RequestParser::body_bytes() const {
+  return engine_->parser.get().body().size();
+}
+
 HttpRequest RequestParser::take_request() {
   request_.body = std::move(engine_->parser.get().body());
   return std::move(request_);

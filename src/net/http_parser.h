@@ -40,6 +40,7 @@ class RequestParser {
 
   Step feed(std::string_view bytes);
   bool has_head() const { return has_head_; }
+  size_t body_bytes() const;  // read so far
   bool wants_keep_alive() const { return keep_alive_; }
   bool is_http10() const { return is_http10_; }
   HttpRequest take_request();  // once, after Complete; `peer` is left empty

@@ -18,8 +18,12 @@ constexpr Duration kLinger = std::chrono::seconds(2);
 constexpr auto kStopGrace = std::chrono::seconds(2);
 
 std::array<Duration, kWaits> lengths_of(const ServerLimits& limits) {
-  return {limits.header_timeout, limits.body_timeout, limits.idle_timeout, limits.write_timeout,
-          kLinger, limits.tunnel_timeout};
+  return {limits.header_timeout,
+          limits.body_timeout,
+          limits.idle_timeout,
+          limits.write_timeout,
+          kLinger,
+          limits.tunnel_timeout};
 }
 
 }  // namespace
@@ -154,6 +158,13 @@ void IoThread::finish_if_stopped() {
 void IoThread::arm(Deadlines::Slot& slot, Connection* connection, Wait wait) {
   deadlines_.arm(slot, connection, wait, SteadyClock::now());
   if (!timer_due_ || (*slot)->due < *timer_due_) set_timer((*slot)->due);
+}
+
+bool IoThread::make_room() {
+  const auto entry = deadlines_.longest_waiting();
+  if (!entry) return false;
+  entry->connection->on_deadline(entry->wait);
+  return true;
 }
 
 // A timer that is too early is left to fire and set again then: cheaper than moving it at every

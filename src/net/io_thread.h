@@ -56,11 +56,14 @@ class IoThread {
   void remove(const std::shared_ptr<Connection>& connection);
   void flush_at_end_of_turn(std::shared_ptr<Connection> connection);
   void arm(Deadlines::Slot& slot, Connection* connection, Wait wait);
+  // Closes the connection that has had nothing to say for longest; false when all are busy.
+  bool make_room();
   void disarm(Deadlines::Slot& slot) { deadlines_.disarm(slot); }
   // Runs when the server stops, before connections are asked to finish.
   void on_stop(Task task) { stop_tasks_.push_back(std::move(task)); }
   std::string_view date();  // of now, as the Date header has it
 
+  size_t receiving = 0;                  // bytes of bodies that are not whole yet
   std::string output;                    // bytes on their way to one socket
   std::array<char, kRecordSize> record;  // plaintext on its way into one TLS record
   std::array<char, 64 * 1024> input;     // bytes just read

@@ -66,8 +66,10 @@ void ResponseParser::begin() {
 }
 
 Result<bool> ResponseParser::feed(std::string_view bytes) {
-  pending_.append(bytes);
-  std::string_view rest = pending_;
+  // What came is parsed where it lies; only a piece the parser cannot use yet is kept.
+  const bool joined = !pending_.empty();
+  if (joined) pending_.append(bytes);
+  std::string_view rest = joined ? std::string_view(pending_) : bytes;
   while (true) {
     auto& parser = engine_->parser;
     while (!rest.empty() && !parser.is_done()) {
@@ -84,7 +86,11 @@ Result<bool> ResponseParser::feed(std::string_view bytes) {
     if (!parser.is_header_done() || parser.get().result_int() / 100 != 1) break;
     begin();
   }
-  pending_.erase(0, pending_.size() - rest.size());
+  if (joined) {
+    pending_.erase(0, pending_.size() - rest.size());
+  } else {
+    pending_.assign(rest);
+  }
   return !engine_->parser.is_done() && !engine_->parser.get().body().heard_enough;
 }
 

@@ -163,8 +163,11 @@ class AsioHttpServer : public HttpServer {
     counters_->accepted.fetch_add(1, std::memory_order_relaxed);
     if (counters_->connections.load(std::memory_order_relaxed) >= limits_.max_connections) {
       counters_->refused.fetch_add(1, std::memory_order_relaxed);
-      ::close(socket);
-      return;
+      // Connections are accepted on the first thread; those of the others are not ours to close.
+      if (!threads_[0]->make_room()) {
+        ::close(socket);
+        return;
+      }
     }
     std::shared_ptr<IoThread> thread = threads_[next_thread_++ % threads_.size()];
     if (thread == threads_[0]) {

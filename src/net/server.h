@@ -13,8 +13,9 @@ namespace yard {
 
 struct ServerLimits {
   size_t max_body = 3 * 1024 * 1024;                   // above: 413 in the API's words
+  size_t max_receiving = 256 * 1024 * 1024;            // of all unfinished bodies; above: 429
   size_t max_header = 64 * 1024;                       // above: 431
-  size_t max_connections = 4096;                       // above: the newest is closed
+  size_t max_connections = 4096;                       // above: the one idle for longest is closed
   Duration header_timeout = std::chrono::seconds(30);  // half-sent requests, unfinished handshakes
   Duration body_timeout = std::chrono::seconds(60);
   Duration idle_timeout = std::chrono::minutes(5);    // keep-alive between requests
@@ -31,7 +32,7 @@ class HttpServer {
  public:
   virtual ~HttpServer() = default;
   virtual Result<int> listen_tls(const std::string& address, int port,
-                                 const TlsFiles& tls) = 0;        // answers the port
+                                 const TlsFiles& tls) = 0;  // answers the port
   // The same on a socket that listens already, wherever it was made; owns it.
   virtual Result<void> listen_tls_on(int listener, const TlsFiles& tls) = 0;
   virtual Result<void> listen_unix(const std::string& path) = 0;  // 0600, peer uid checked

@@ -230,16 +230,56 @@ TEST(HttpServer, sends_a_large_answer_from_slices) {
   }
 }
 
-TEST(HttpServer, closes_the_newest_connection_above_the_limit) {
+TEST(HttpServer, closes_the_one_idle_for_longest_above_the_limit) {
+  ServerLimits limits;
+  limits.max_connections = 2;
+  RunningServer running(echo, limits);
+  RawSocket first = RawSocket::to_unix(running), second = RawSocket::to_unix(running);
+  for (RawSocket* one : {&first, &second}) {
+    one->send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_NE(one->read_until("GET / ").find("200"), std::string::npos);
+  }
+  auto third = make_http_client(running.unix_target());
+  EXPECT_TRUE(third->call("GET", "/", {}, "").has_value());
+  first.read_until_closed();
+  EXPECT_TRUE(third->call("GET", "/", {}, "").has_value());
+  EXPECT_EQ(running.server->statistics().refused, 1u);
+}
+
+TEST(HttpServer, closes_the_newest_when_all_others_are_being_answered) {
   ServerLimits limits;
   limits.max_connections = 1;
-  RunningServer running(echo, limits);
-  auto first = make_http_client(running.unix_target());
-  ASSERT_TRUE(first->call("GET", "/", {}, "").has_value());
+  std::promise<std::shared_ptr<Responder>> asked;
+  RunningServer running(
+      [&asked](HttpRequest, std::shared_ptr<Responder> responder) {
+        asked.set_value(std::move(responder));
+      },
+      limits);
+  RawSocket first = RawSocket::to_unix(running);
+  first.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  const auto responder = asked.get_future().get();
   RawSocket second = RawSocket::to_unix(running);
   EXPECT_EQ(second.read_until_closed(), "");
-  EXPECT_TRUE(first->call("GET", "/", {}, "").has_value());
-  EXPECT_EQ(running.server->statistics().refused, 1u);
+  responder->send(text_response("late"));
+  EXPECT_NE(first.read_until("late").find("200"), std::string::npos);
+}
+
+TEST(HttpServer, turns_away_bodies_that_together_are_too_many) {
+  ServerLimits limits;
+  limits.max_receiving = 100'000;
+  RunningServer running(echo, limits);
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n";
+  RawSocket first = RawSocket::to_unix(running), second = RawSocket::to_unix(running);
+  first.send(head + std::string(80'000, 'a'));
+  while (running.server->statistics().bytes_in < 80'000)
+    std::this_thread::yield();
+  second.send(head + std::string(80'000, 'b'));
+  const std::string refused = second.read_until_closed();
+  EXPECT_NE(refused.find("429"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("Retry-After: 1"), std::string::npos) << refused;
+  EXPECT_TRUE(make_http_client(running.unix_target())->call("POST", "/", {}, "small").has_value());
+  first.send(std::string(10'000, 'a'));
+  EXPECT_NE(first.read_until("a").find("200"), std::string::npos);
 }
 
 TEST(HttpServer, knows_the_owner_on_the_unix_socket_and_guards_the_file) {

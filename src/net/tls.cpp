@@ -130,6 +130,11 @@ int choose_http11(SSL*, const unsigned char** chosen, unsigned char* chosen_size
   return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
+void offer_http11(SSL_CTX* context) {
+  static constexpr unsigned char kProtocols[] = "\x08http/1.1";
+  SSL_CTX_set_alpn_protos(context, kProtocols, sizeof kProtocols - 1);
+}
+
 std::string utf8_of(const X509_NAME_ENTRY* entry) {
   unsigned char* bytes = nullptr;
   int size = ASN1_STRING_to_UTF8(&bytes, X509_NAME_ENTRY_get_data(entry));
@@ -174,8 +179,17 @@ Result<SslContext> make_client_context(const ClientTarget& target) {
     TRY(use_key_pair(context.get(), target.certificate_pem, target.key_pem));
   }
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
-  static constexpr unsigned char kProtocols[] = "\x08http/1.1";
-  SSL_CTX_set_alpn_protos(context.get(), kProtocols, sizeof kProtocols - 1);
+  offer_http11(context.get());
+  return context;
+}
+
+Result<SslContext> make_web_context(const std::string& extra_ca_pem, bool verifies) {
+  SslContext context = new_context(TLS_client_method());
+  SSL_CTX_set_default_verify_paths(context.get());
+  ERR_clear_error();  // a machine without a bundle trusts nobody; the handshake says so
+  if (!extra_ca_pem.empty()) TRY(trust(context.get(), extra_ca_pem, false));
+  SSL_CTX_set_verify(context.get(), verifies ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+  offer_http11(context.get());
   return context;
 }
 
@@ -257,6 +271,9 @@ Peer peer_of(SSL* ssl) {
   Peer peer;
   Certificate certificate(SSL_get1_peer_certificate(ssl));
   if (!certificate || SSL_get_verify_result(ssl) != X509_V_OK) return peer;
+  tm ends{};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &ends) == 1)
+    peer.certificate_ends = from_unix_seconds(timegm(&ends));
   const X509_NAME* subject = X509_get_subject_name(certificate.get());
   for (int i = 0; i < X509_NAME_entry_count(subject); ++i) {
     const X509_NAME_ENTRY* entry = X509_NAME_get_entry(subject, i);

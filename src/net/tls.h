@@ -27,6 +27,8 @@ using SslContext = std::unique_ptr<SSL_CTX, OpensslFree<SSL_CTX_free>>;
 
 Result<SslContext> make_server_context(const TlsFiles& files);
 Result<SslContext> make_client_context(const ClientTarget& target);
+// For other people's servers: the system's authorities and these.
+Result<SslContext> make_web_context(const std::string& extra_ca_pem, bool verifies);
 
 // The oldest entry of OpenSSL's error queue of this thread in words; empties the queue.
 std::string take_tls_error();

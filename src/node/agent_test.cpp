@@ -202,6 +202,19 @@ TEST_F(AgentTest, ACrashLoopBacksOff) {
   }
 }
 
+TEST_F(AgentTest, RestartsOnlyEverCountUp) {
+  runtime_.play_command = [](const auto&, const auto&) { return CommandOutcome{1, false, ""}; };
+  create_with(
+      R"("livenessProbe":{"exec":{"command":["false"]},"periodSeconds":5,"failureThreshold":1})");
+  std::vector<int64_t> seen{0};
+  for (int second = 0; second < 600 && seen.back() < 6; ++second) {
+    harness_.loop.advance(std::chrono::seconds(1));
+    if (restarts() != seen.back()) seen.push_back(restarts());
+    if (second == 60) restart_server();
+  }
+  EXPECT_EQ(seen, (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
 TEST_F(AgentTest, ADeletionWaitsForTheGraceOnly) {
   create(R"("terminationGracePeriodSeconds":5)");
   runtime_.ignores_term = true;

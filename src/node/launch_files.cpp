@@ -70,8 +70,10 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
                             std::string_view boot_id) {
   JsonArray memory;
   if (!launch.host_ipc)
-    memory.push_back(JsonObject{
-        {"folder", folders.run + "/shm"}, {"bytes", launch.shared_memory_bytes}, {"group", -1}});
+    memory.push_back(JsonObject{{"folder", folders.run + "/shm"},
+                                {"bytes", launch.shared_memory_bytes},
+                                {"group", -1},
+                                {"shared", !launch.shares_memory_with.empty()}});
   JsonArray volumes;
   for (const LaunchVolume& volume : launch.volumes) {
     if (volume.type == LaunchVolume::Type::Memory)
@@ -94,6 +96,7 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
                             {"hostNetwork", launch.host_network},
                             {"logFolder", folders.logs},
                             {"hostIPC", launch.host_ipc},
+                            {"sharedWith", launch.shares_memory_with},
                             {"hostPID", launch.host_pid},
                             {"sharePID", launch.share_pid},
                             {"memory", std::move(memory)},

@@ -78,7 +78,9 @@ void set_limits(ContainerLaunch& launch, const Json& container) {
 Result<std::string> sub_path_of(const Json& mount, const Environment& environment) {
   const std::string_view expression = text_at(mount, {"subPathExpr"});
   if (expression.empty()) return std::string(text_at(mount, {"subPath"}));
-  const std::string path = expand(expression, environment);
+  Environment with_value = environment;  // a variable that is empty counts as missing here
+  std::erase_if(with_value, [](const auto& entry) { return entry.second.empty(); });
+  const std::string path = expand(expression, with_value);
   if (const size_t unknown = path.find("$(");
       unknown != std::string::npos && path.find(')', unknown) != std::string::npos) {
     return error(Reason::Invalid,
@@ -315,6 +317,7 @@ Result<PodLaunch> pod_launch(const Json& pod, const LaunchFacts& facts) {
   out.about = pod_about_text(pod);
   TRY(refuse_sysctls(pod));
   out.host_ipc = bool_at(pod, {"spec", "hostIPC"});
+  out.shares_memory_with = memory_group(pod);
   out.host_pid = bool_at(pod, {"spec", "hostPID"});
   out.share_pid = bool_at(pod, {"spec", "shareProcessNamespace"});
   out.host_network = bool_at(pod, {"spec", "hostNetwork"});

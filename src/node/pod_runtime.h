@@ -58,6 +58,7 @@ struct PodLaunch {
   bool host_network = false;         // no network of its own
   uint64_t shared_memory_bytes = 0;  // of /dev/shm; 0: half of the machine's memory
   bool host_ipc = false, host_pid = false, share_pid = false;
+  std::string shares_memory_with;  // a training job; its pods have one /dev/shm. "": its own
   std::string play;  // how a simulated node plays it (node/simulated)
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <set>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -66,6 +67,14 @@ void remove_run(const PodFolders& folders, std::string_view container, int run) 
   const std::string name = std::string(container) + "." + std::to_string(run);
   remove_folder(folders.run + "/layer/" + name);
   remove_folder(folders.run + "/mountpoints/" + name);
+}
+
+// The lists of jobs whose pods have gone (node/sandbox/job_memory.h).
+void forget_other_jobs(const std::string& folder, const std::set<std::string>& jobs) {
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+    if (!jobs.contains(entry.path().filename().string())) unlink(entry.path().c_str());
+  }
 }
 
 void close_namespaces(const PodNamespaces& namespaces) {
@@ -136,7 +145,15 @@ void RealPodRuntime::recover(std::function<void()> done) {
   for (const auto& entry : std::filesystem::directory_iterator(state_ + "/run", code)) {
     if (entry.is_directory(code)) adopt(entry.path().filename().string());
   }
-  loop_.run_blocking([state = state_] { sweep_lost_cgroups(state); }, [] {});
+  std::set<std::string> groups;
+  for (const auto& [uid, pod] : pods_)
+    groups.insert(pod->launch.shares_memory_with);
+  loop_.run_blocking(
+      [state = state_, groups = std::move(groups)] {
+        sweep_lost_cgroups(state);
+        forget_other_jobs(state + "/shared", groups);
+      },
+      [] {});
   loop_.post(std::move(done));
 }
 
@@ -155,6 +172,7 @@ void RealPodRuntime::adopt(const std::string& uid) {
   pod->launch.hosts = bool_at(launch, {"hosts"}) ? "kept" : "";
   pod->launch.host_ipc = bool_at(launch, {"hostIPC"});
   pod->launch.host_pid = bool_at(launch, {"hostPID"});
+  pod->launch.shares_memory_with = text_at(launch, {"sharedWith"});
   pod->launch.resolv_conf = bool_at(launch, {"resolvConf"}) ? "kept" : "";
   pod->launch.address = text_at(launch, {"address"});
   for (const Json& gpu : list_at(launch, {"gpus"}))
@@ -501,10 +519,18 @@ void RealPodRuntime::remove(std::string_view uid) {
   if (found == pods_.end() || found->second->record.alive) return;
   // Its launch goes first: a folder half removed is not taken for a pod.
   const std::string folder = found->second->folders.run;
+  std::string job_list = found->second->launch.shares_memory_with;
   sweep_cgroups(*found->second);
   pods_.erase(found);
+  if (!job_list.empty()) {
+    const bool is_last = std::ranges::none_of(pods_, [&](const auto& entry) {
+      return entry.second->launch.shares_memory_with == job_list;
+    });
+    job_list = is_last ? state_ + "/shared/" + job_list : "";
+  }
   loop_.run_blocking(
-      [folder] {
+      [folder, job_list] {
+        if (!job_list.empty()) unlink(job_list.c_str());
         unlink((folder + "/launch.json").c_str());
         remove_folder(folder);
       },

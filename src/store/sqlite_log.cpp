@@ -20,10 +20,11 @@ namespace {
 // Measured (spec/api-facts.md 8): fewer pages cost more checkpoints, more only a longer file.
 constexpr int kCheckpointPages = 4000;
 constexpr int kRowsPerStep = 200;
-// Under steady load a compaction still makes a step after this many commits.
-constexpr int kCommitsPerStep = 16;
+// Under steady load a compaction still makes a step after this many rows: it visits two for every
+// one that is written, and so comes to its end.
+constexpr size_t kWrittenPerStep = 100;
 // Free pages are used again by the next writes; only a surplus is worth giving back.
-constexpr int64_t kSparePages = 4000;
+constexpr int64_t kSparePages = 1000;
 
 constexpr const char* kPragmas =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA "
@@ -65,7 +66,8 @@ class SqliteLog : public Log {
   Result<void> insert_records(const Batch& batch);
   Result<int64_t> storage_id(const std::string& name);
   Result<void> compact_step(Revision horizon);
-  Result<void> vacuum_surplus();
+  Result<bool> vacuum_step();  // false: there is no surplus
+  void restart_wal();
   Result<void> ran(int code, const char* doing);
   void roll_back();
 
@@ -82,6 +84,8 @@ class SqliteLog : public Log {
   std::map<std::string, int64_t, std::less<>> storage_ids_;
   Revision reserved_ = 0, compacted_ = 0;
   int wal_pages_ = 0;
+  int checkpoint_at_ = kCheckpointPages;
+  bool has_surplus_ = false;  // of free pages, as far as is known
 
   Database checkpointer_;  // the checkpointer's own
 
@@ -148,7 +152,7 @@ Result<void> SqliteLog::prepare() {
                     "BY rev LIMIT ?"));
   sql_.remove = TRY(statement("DELETE FROM log WHERE rev=?"));
   sql_.free_pages = TRY(statement("PRAGMA freelist_count"));
-  sql_.vacuum = TRY(statement("PRAGMA incremental_vacuum(256)"));
+  sql_.vacuum = TRY(statement("PRAGMA incremental_vacuum(128)"));
 
   sqlite3_wal_hook(
       writer_.get(),
@@ -240,33 +244,38 @@ void SqliteLog::compact(Revision horizon) {
 }
 
 void SqliteLog::write_until_stopped() {
-  int commits_since_step = 0;
+  size_t written_since_step = 0;
   std::unique_lock lock(mutex_);
   while (true) {
     writer_wakes_.wait(lock, [this] {
-      return stopping_ || !batches_.empty() || restart_wanted_ || horizon_ > compacted_;
+      return stopping_ || !batches_.empty() || restart_wanted_ || horizon_ > compacted_ ||
+             has_surplus_;
     });
     const Revision horizon = horizon_;
-    const bool compacts =
-        horizon > compacted_ && (batches_.empty() || commits_since_step >= kCommitsPerStep);
+    const bool may_step = batches_.empty() || written_since_step >= kWrittenPerStep;
+    const bool compacts = may_step && horizon > compacted_;
     if (restart_wanted_) {
       restart_wanted_ = false;
       lock.unlock();
-      // Copies the few pages written since; with none left the next commit starts the file anew.
-      sqlite3_wal_checkpoint_v2(writer_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr,
-                                nullptr);
-      wal_pages_ = 0;
+      restart_wal();
       lock.lock();
     } else if (compacts && !stopping_) {
-      commits_since_step = 0;
+      written_since_step = 0;
       lock.unlock();
       const auto stepped = compact_step(horizon);
       if (!stepped) log_warning("compaction stops for now: {}", stepped.error().message);
       lock.lock();
       // It is asked for again after more writes; a full disk is no reason to spin.
       if (!stepped) horizon_ = compacted_;
+    } else if (may_step && has_surplus_ && !stopping_) {
+      written_since_step = 0;
+      lock.unlock();
+      const auto more = vacuum_step();
+      if (!more) log_warning("free pages stay in the file for now: {}", more.error().message);
+      lock.lock();
+      has_surplus_ = more && *more;
     } else if (!batches_.empty()) {
-      ++commits_since_step;
+      written_since_step += batches_.front().records.size();
       Batch batch = std::move(batches_.front());
       batches_.pop_front();
       lock.unlock();
@@ -276,11 +285,21 @@ void SqliteLog::write_until_stopped() {
     } else if (stopping_) {
       return;
     }
-    if (wal_pages_ >= kCheckpointPages && !checkpoint_wanted_ && !restart_wanted_) {
+    if (wal_pages_ >= checkpoint_at_ && !checkpoint_wanted_ && !restart_wanted_) {
       checkpoint_wanted_ = true;
       checkpointer_wakes_.notify_one();
     }
   }
+}
+
+// Copies the few pages written since the checkpoint; with none left the next commit starts the file
+// anew. While somebody reads an old state (a backup) it cannot: then trying at every commit would
+// cost and gain nothing.
+void SqliteLog::restart_wal() {
+  int pages = 0, copied = 0;
+  sqlite3_wal_checkpoint_v2(writer_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied);
+  checkpoint_at_ = pages > copied ? pages + kCheckpointPages : kCheckpointPages;
+  wal_pages_ = 0;
 }
 
 void SqliteLog::checkpoint_until_stopped() {
@@ -374,7 +393,6 @@ Result<void> SqliteLog::compact_step(Revision horizon) {
     if (rows < kRowsPerStep) through = horizon;
     for (const int64_t revision : doomed)
       TRY(ran(sql_.remove.bind(1, revision).run(), "compact"));
-    TRY(vacuum_surplus());
     sql_.set_fact.bind_text(1, "compacted").bind(2, static_cast<int64_t>(through));
     TRY(ran(sql_.set_fact.run(), "compact"));
     TRY(ran(sql_.commit.run(), "compact"));
@@ -385,15 +403,17 @@ Result<void> SqliteLog::compact_step(Revision horizon) {
     return step.error();
   }
   compacted_ = *step;
+  has_surplus_ = true;
   return {};
 }
 
-Result<void> SqliteLog::vacuum_surplus() {
+Result<bool> SqliteLog::vacuum_step() {
   const bool counted = sql_.free_pages.step() == SQLITE_ROW;
   const int64_t free_pages = counted ? sql_.free_pages.integer(0) : 0;
   sql_.free_pages.reset();
-  if (free_pages < kSparePages) return {};
-  return ran(sql_.vacuum.run(), "compact");
+  if (free_pages < kSparePages) return false;
+  TRY(ran(sql_.vacuum.run(), "compact"));
+  return true;
 }
 
 }  // namespace

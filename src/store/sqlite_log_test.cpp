@@ -1,5 +1,6 @@
 #include "store/sqlite_log.h"
 
+#include <algorithm>
 #include <sched.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -230,6 +231,41 @@ TEST_F(SqliteLogTest, CompactionDropsWhatWasSupersededUpToTheHorizon) {
     rows = reopen_and_replay();
   }
   EXPECT_EQ(rows, "6:c 7:a 8:a reserved 8 compacted 7");
+}
+
+// Writers never wait for it: a commit that comes during a step waits for that step alone. The file
+// is short again in the end, and watchers of what was dropped are told so.
+TEST_F(SqliteLogTest, CompactionUnderLoadKeepsUpAndGivesThePagesBack) {
+  ASSERT_EQ(open(), "");
+  constexpr int kKeys = 20, kCommits = 200;
+  std::vector<Revision> newest(kKeys, 0);
+  Revision revision = 1;
+  size_t longest = 0;
+  for (int round = 0; round < kCommits; ++round) {
+    std::vector<LogRecord> records;
+    for (int key = 0; key < kKeys; ++key) {
+      ++revision;
+      records.push_back(
+          record(revision, fmt::format("n-{}", key), std::exchange(newest[key], revision), 4000));
+    }
+    ASSERT_EQ(commit(std::move(records)), "");
+    if (round % 20 == 19) log_->compact(revision);
+    longest = std::max(longest, fs::file_size(path_));
+  }
+  // 4,000 objects of 4 kB are 16 MB and more; what is alive is 80 kB.
+  EXPECT_LT(longest, 12u << 20);
+  // A step is made whenever no batch waits: far fewer than these are left.
+  for (int attempt = 0; attempt < 300; ++attempt)
+    ASSERT_EQ(commit({}), "");
+  log_.reset();  // the last checkpoint
+  EXPECT_LT(fs::file_size(path_), 6u << 20);
+  ASSERT_EQ(open(), "");
+  Store store(loop_, std::move(log_));
+  ASSERT_TRUE(store.open());
+  EXPECT_EQ(store.count("configmaps"), static_cast<size_t>(kKeys));
+  const auto missed = store.history("configmaps", 2);
+  ASSERT_FALSE(missed);
+  EXPECT_EQ(missed.error().reason, Reason::Expired);
 }
 
 TEST_F(SqliteLogTest, TheWriteAheadLogStartsAnew) {

@@ -17,6 +17,9 @@ constexpr Revision kRevisionBlock = 1000;
 constexpr Duration kRelaxedDelay = std::chrono::seconds(1);
 // Compaction waits for this many superseded rows: below it there is nothing worth a timer.
 constexpr size_t kSupersededRows = 1000;
+// However young, the log keeps no more superseded rows than this: hours of heavy writing do not
+// fill the disk with five minutes of history. Counted in steps, each a revision to compact to.
+constexpr size_t kMostSupersededRows = 100'000, kRowsPerMark = 10'000;
 // Upper bounds of the commit histogram in seconds; what is slower shows in the count alone.
 constexpr std::array kCommitSeconds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
                                        0.05,   0.1,   0.25,   1.0,   5.0};
@@ -73,6 +76,7 @@ struct Store::State {
   void show_relaxed_head(std::vector<Waiting>& shown);
   StoreEventPtr apply(Table& table, Key& key, ObjectPtr object, ObjectPtr last,
                       Revision at_revision);
+  void bound_history();
   void arm_compaction();
   void publish(const Table& table, const StoreEventPtr& event);
   void sweep();
@@ -109,6 +113,8 @@ struct Store::State {
   TimerId relaxed_timer = 0;
 
   size_t superseded = 0, superseded_at_timer = 0;
+  std::deque<Revision> marks;  // one for every kRowsPerMark rows superseded, oldest first
+  size_t superseded_since_mark = 0;
   TimerId compaction_timer = 0;
 
   std::map<std::string, Listeners, std::less<>> listeners;  // "" hears everything
@@ -321,6 +327,7 @@ void Store::State::show(std::vector<Waiting> writes) {
     Table& home = table(write.key.storage);
     publish(home, apply(home, write.key, write.object, write.last, write.revision));
   }
+  bound_history();
   arm_compaction();
   for (Waiting& write : writes) {
     write.done(Committed{write.revision, write.object ? write.object : write.last});
@@ -337,6 +344,7 @@ StoreEventPtr Store::State::apply(Table& home, Key& key, ObjectPtr object, Objec
     --counts.objects;
     counts.object_bytes -= previous->memory();
     ++superseded;
+    ++superseded_since_mark;
   }
   auto type = StoreEvent::Type::Deleted;
   if (object) {
@@ -353,6 +361,15 @@ StoreEventPtr Store::State::apply(Table& home, Key& key, ObjectPtr object, Objec
       StoreEvent{type, at_revision, std::move(last), std::move(previous)});
   home.remember(event, loop.now());
   return event;
+}
+
+void Store::State::bound_history() {
+  if (superseded_since_mark < kRowsPerMark) return;
+  superseded_since_mark = 0;
+  marks.push_back(shown_revision);
+  if (marks.size() <= kMostSupersededRows / kRowsPerMark) return;
+  log->compact(marks.front());
+  marks.pop_front();
 }
 
 // Rows that were already superseded when the timer began are old enough when it ends: no clock per

@@ -254,6 +254,28 @@ class Yard:
         return name
 
 
+def websocket_messages(yard, path, protocol):
+    """Every message of a WebSocket answer, until the server closes."""
+    api = yard.api
+    request = (f"GET {path} HTTP/1.1\r\nHost: {api.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+               f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
+               f"Sec-WebSocket-Protocol: {protocol}\r\n\r\n")
+    with socket.create_connection((api.host, api.port), COMMAND_DEADLINE_S) as plain, \
+            api.context.wrap_socket(plain, server_hostname=api.host) as link, link.makefile("rb") as stream:
+        link.sendall(request.encode())
+        head = b"".join(iter(stream.readline, b"\r\n")).decode()
+        assert head.startswith("HTTP/1.1 101 ") and f"Sec-WebSocket-Protocol: {protocol}" in head, head
+        messages = []
+        while True:
+            opcode, length = stream.read(2)
+            if length >= 126:
+                length = int.from_bytes(stream.read(2 if length == 126 else 8), "big")
+            payload = stream.read(length)
+            if opcode & 15 == 8:
+                return messages
+            messages.append(payload)
+
+
 class Kubectl:
     """One kubectl in one namespace. HOME is the server's folder, so that discovery is cached across calls."""
 

@@ -319,6 +319,16 @@ INERT = [
             "service": {"name": "s", "port": {"number": 80}}}}]}}]}}),
     ("horizontalpodautoscalers", {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "spec": {
         "maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}}}),
+    ("replicationcontrollers", {"apiVersion": "v1", "kind": "ReplicationController", "spec": {
+        "selector": {"a": "b"},
+        "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}),
+    ("runtimeclasses", {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "handler": "gvisor"}),
+    ("flowschemas", {"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema", "spec": {
+        "priorityLevelConfiguration": {"name": "global-default"}, "matchingPrecedence": 500}}),
+    ("prioritylevelconfigurations", {"apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+                                     "kind": "PriorityLevelConfiguration", "spec": {
+        "type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}}),
+    ("csidrivers", {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "spec": {"attachRequired": False}}),
     ("validatingwebhookconfigurations", {"apiVersion": "admissionregistration.k8s.io/v1",
                                          "kind": "ValidatingWebhookConfiguration", "webhooks": [{
         "name": "a.b.c", "clientConfig": {"service": {"name": "s", "namespace": "q"}}, "sideEffects": "None",

@@ -26,6 +26,8 @@ def with_config(yard, config):
     ("port: 0\nimages:\n  map:\n    a/b:*: {colour: red}\n", "line 4, column 13: images.map.a/b:*.colour is no part"),
     ("ports: 1\n", "line 1, column 1: ports is no setting; known are"),
     ("images: {fallback: maybe}\n", "images.fallback must be host or refuse"),
+    ("images:\n  registries:\n    r.lab: {mirror: []}\n",
+     "line 3, column 13: images.registries.r.lab.mirror is no setting of a registry"),
 ])
 def test_a_mistake_in_the_config_is_named_with_its_place(own_yard, config, words):
     assert words in with_config(own_yard, config).command("up", expect=1).err

@@ -341,3 +341,21 @@ def test_other_peoples_connections_do_not_starve_ours(yard):
     assert answers == [200] * 20
     for one in [*silent, *readers]:
         one.close()
+
+
+def test_a_namespace_can_refuse_pods_that_want_the_machine(kubectl, namespace):
+    """Pod Security Standards, in the words of a real kube-apiserver."""
+    kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=baseline",
+            "pod-security.kubernetes.io/warn=restricted")
+    wants = shell("wants", "true", hostPID=True, container={"securityContext": {"privileged": True}},
+                  volumes=[{"name": "root", "hostPath": {"path": "/"}}])
+    assert kubectl("apply", "-f", "-", stdin=wants, expect=1).err == (
+        'Error from server (Forbidden): error when creating "STDIN": pods "wants" is forbidden: violates PodSecurity '
+        '"baseline:latest": host namespaces (hostPID=true), hostPath volumes (volume "root"), privileged (container "c" '
+        'must not set securityContext.privileged=true)\n')
+    plain = kubectl("apply", "-f", "-", stdin=shell("plain", "true"))
+    assert plain.err.startswith('Warning: would violate PodSecurity "restricted:latest": allowPrivilegeEscalation != false')
+    job = kubectl("create", "job", "j", "--image=busybox", "--", "true")
+    assert 'would violate PodSecurity "restricted:latest"' in job.err
+    refused = kubectl("label", "namespace", namespace, "--overwrite", "pod-security.kubernetes.io/enforce=strict", expect=1).err
+    assert "must be one of privileged, baseline, restricted" in refused

@@ -62,11 +62,14 @@ FieldErrors validate_workload(const Json& object, std::string_view word) {
   return errors;
 }
 
-FieldErrors validate_workload_update(const Json& object, const Json& live) {
+FieldErrors validate_workload_update(const Json& object, const Json& live, std::string_view word) {
   FieldErrors errors;
   check_immutable(errors, FieldPath("spec.selector"), find_path(object, {"spec", "selector"}),
                   find_path(live, {"spec", "selector"}));
-  return errors;
+  if (errors.empty()) return errors;
+  FieldErrors mistakes = validate_selector(object, word);
+  append_errors(mistakes, std::move(errors));
+  return mistakes;
 }
 
 // A StatefulSet keeps all but a few members.
@@ -150,7 +153,9 @@ Kind workload(std::string_view kind, std::string_view plural, const char* short_
   row.subresources = {status_subresource()};
   row.tracks_generation = true;
   row.validate = [word](const Json& object) { return validate_workload(object, word); };
-  row.validate_update = validate_workload_update;
+  row.validate_update = [word](const Json& object, const Json& live) {
+    return validate_workload_update(object, live, word);
+  };
   row.warnings = template_warnings;
   make_inert(row, kText, true);
   return row;

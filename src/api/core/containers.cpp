@@ -57,8 +57,7 @@ FieldErrors validate_ports(const Json& container, bool host_network, Taken& take
   return errors;
 }
 
-void validate_name(FieldErrors& errors, const Json& container, Taken& taken,
-                   const FieldPath& path) {
+void validate_name(FieldErrors& errors, const Json& container, const FieldPath& path) {
   const std::string_view name = text_at(container, {"name"});
   const FieldPath place = path.child("name");
   if (name.empty()) {
@@ -66,7 +65,14 @@ void validate_name(FieldErrors& errors, const Json& container, Taken& taken,
     return;
   }
   add_problems(errors, place, name, dns1123_label_problems(name));
-  if (!taken.names.insert(name).second) errors.push_back(duplicate(place, Json(name)));
+}
+
+// Upstream tells this after all else of the container.
+void refuse_taken_name(FieldErrors& errors, const Json& container, Taken& taken,
+                       const FieldPath& path) {
+  const std::string_view name = text_at(container, {"name"});
+  if (!name.empty() && !taken.names.insert(name).second)
+    errors.push_back(duplicate(path.child("name"), Json(name)));
 }
 
 void validate_image(FieldErrors& errors, const Json& container, const FieldPath& path) {
@@ -101,7 +107,7 @@ void validate_role(FieldErrors& errors, const Json& container, Role role, const 
 FieldErrors validate_container(const Json& container, Role role, const PodSpecFacts& pod, Taken& taken,
                                const FieldPath& path) {
   FieldErrors errors;
-  validate_name(errors, container, taken, path);
+  validate_name(errors, container, path);
   validate_image(errors, container, path);
   require_supported(errors, container, "terminationMessagePolicy", path,
                     {"FallbackToLogsOnError", "File"});
@@ -115,6 +121,7 @@ FieldErrors validate_container(const Json& container, Role role, const PodSpecFa
   append_errors(errors, validate_lifecycle(container, pod.grace_seconds, path));
   append_errors(errors, validate_probes(container, path));
   validate_role(errors, container, role, path);
+  refuse_taken_name(errors, container, taken, path);
   return errors;
 }
 

@@ -43,6 +43,8 @@ FieldErrors validate(const Json& object) {
     std::string_view name = text_of(finalizers[i]);
     add_problems(errors, path.index(i), name, qualified_name_problems(name));
   }
+  if (const Json* labels = find_path(object, {"metadata", "labels"}))
+    security_policy_of(*labels, &errors);
   return errors;
 }
 

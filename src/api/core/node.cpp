@@ -13,6 +13,8 @@ namespace {
 constexpr std::string_view kNotReadyTaint = "node.kubernetes.io/not-ready";
 
 void set_defaults(Json& object) {
+  if (const std::string range(text_at(object, {"spec", "podCIDR"})); !range.empty())
+    set_missing(section(object, "spec"), "podCIDRs", JsonArray{range});
   Json* status = find(object, "status");
   if (status == nullptr || !status->is_object()) return;
   const Json* capacity = find(*status, "capacity");

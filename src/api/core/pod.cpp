@@ -15,12 +15,14 @@ const Json& spec_of(const Json& pod) {
   return spec ? *spec : kNone;
 }
 
-JsonObject first_status(const Json& pod) {
+JsonObject first_status(const Json& pod, Time now) {
   JsonObject status{{"phase", "Pending"}, {"qosClass", qos_class(spec_of(pod))}};
   if (!array_at(spec_of(pod), "schedulingGates").empty()) {
     status["conditions"] = JsonArray{
         JsonObject{{"type", "PodScheduled"},
                    {"status", "False"},
+                   {"lastProbeTime", nullptr},
+                   {"lastTransitionTime", rfc3339(now)},
                    {"reason", "SchedulingGated"},
                    {"message", "Scheduling is blocked due to non-empty scheduling gates"}}};
   }
@@ -32,7 +34,8 @@ Result<void> prepare_pod_create(Json& pod, const Admission& admission) {
   TRY(admit_service_account(pod, admission));
   TRY(admit_priority(pod, admission.cluster));
   add_default_tolerations(pod);
-  pod.as_object()["status"] = first_status(pod);
+  TRY(admit_security(pod, admission));
+  pod.as_object()["status"] = first_status(pod, admission.now);
   return {};
 }
 

@@ -155,6 +155,19 @@ Result<void> admit_service_account(Json& pod, const Admission& admission) {
   return {};
 }
 
+Result<void> admit_security(const Json& pod, const Admission& admission) {
+  const auto space = admission.cluster.namespaces.find(text_at(pod, {"metadata", "namespace"}));
+  if (space == admission.cluster.namespaces.end()) return {};
+  const auto& [enforce, warn] = space->second.security;
+  if (const std::string breaches = security_breaches(pod, enforce); !breaches.empty()) {
+    return pod_forbidden(pod,
+                         fmt::format("violates PodSecurity \"{}\": {}", enforce.text(), breaches));
+  }
+  if (const std::string breaches = security_breaches(pod, warn); !breaches.empty())
+    admission.warnings.push_back(security_warning(warn, breaches));
+  return {};
+}
+
 Result<void> admit_priority(Json& pod, const ClusterFacts& cluster) {
   JsonObject& spec = spec_of(pod);
   const std::string name(text_in(spec, "priorityClassName"));

@@ -51,6 +51,8 @@ bool is_counted(std::string_view resource) {
 void check_name(FieldErrors& errors, const FieldPath& path, std::string_view name) {
   add_problems(errors, path, name, qualified_name_problems(name));
   if (name.find('/') == name.npos && !standard_resources().contains(name)) {
+    errors.push_back(
+        invalid(path, Json(name), "must be a standard resource type or fully qualified"));
     errors.push_back(invalid(path, Json(name), "must be a standard resource for quota"));
   }
 }

@@ -96,6 +96,7 @@ class CustomWalk {
     if (value.is_null() && (rules.nullable || rules.type == Type::Any)) return;
     if (!has_type(value, rules.type)) {
       wrong_type(path, Json(type_name(value)), type_name(rules.type), Json(type_name(value)));
+      check_allowed(path, value, rules);
       return;
     }
     check_allowed(path, value, rules);

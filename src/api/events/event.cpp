@@ -44,6 +44,10 @@ void to_events_event(Json& event) {
   rename_all(event, kCoreEventNames, kEventsEventNames);
   event.get_object()["apiVersion"] = "events.k8s.io/v1";
   event.get_object()["eventTime"];  // null where there is none, as upstream prints
+  for (const std::string_view member :
+       {kEventsEventNames.controller, std::string_view("reportingInstance")}) {
+    if (text_at(event, {member}).empty()) event.get_object().erase(member);
+  }
 }
 
 namespace {
@@ -188,6 +192,14 @@ FieldErrors validate_events_update(const Json& event, const Json& live) {
   return errors;
 }
 
+// Upstream shows these also where nobody set them.
+void show_empty_members(Json& event) {
+  JsonObject& members = event.get_object();
+  set_missing(members, "eventTime", nullptr);
+  set_missing(members, event_names(event).controller, "");
+  set_missing(members, "reportingInstance", "");
+}
+
 Kind event_row(std::string_view group) {
   Kind row = ordinary_kind({group, "v1", "Event", "events"});
   row.short_names = {"ev"};
@@ -196,6 +208,14 @@ Kind event_row(std::string_view group) {
   row.field_values = field_values;
   row.columns = event_columns();
   row.cells = event_cells;
+  row.prepare_create = [](Json& event, const Admission&) -> Result<void> {
+    show_empty_members(event);
+    return {};
+  };
+  row.prepare_update = [](Json& event, const Json&, const Admission&) -> Result<void> {
+    show_empty_members(event);
+    return {};
+  };
   return row;
 }
 

@@ -145,7 +145,8 @@ class Apply {
       own.set = wanted;
       own.api_version = options_.writer.api_version;
       own.source = nullptr;
-      change_time(own, now_);
+      // As upstream: taking over what is there already has no time.
+      if (!changes.empty()) change_time(own, now_);
     }
     drop_empty(entries_);
     sort_entries(entries_);

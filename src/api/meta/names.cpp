@@ -144,7 +144,7 @@ FieldErrors validate_labels(const Json* labels, const FieldPath& path) {
   for (const auto& [key, value] : members_of(labels)) {
     add_problems(errors, path, key, qualified_name_problems(key));
     const std::vector<std::string> problems = label_value_problems(text_of(value));
-    if (!problems.empty()) add_problems(errors, path.key(key), text_of(value), problems);
+    add_problems(errors, path, text_of(value), problems);
   }
   return errors;
 }
@@ -247,7 +247,7 @@ FieldErrors validate_names(const Json& metadata, const Kind& kind, const FieldPa
 
 void require_text(FieldErrors& errors, const Json& owner, const FieldPath& path, const char* key) {
   if (!text_at(owner, {key}).empty()) return;
-  errors.push_back(invalid(path.child(key), Json(""), std::string(key) + " must not be empty"));
+  errors.push_back(invalid(path.child(key), Json(""), "must not be empty"));
 }
 
 FieldErrors validate_owners(const Json& metadata, const FieldPath& path) {

@@ -61,8 +61,7 @@ std::string system_class_problem(const Json& object) {
     }
     return "";
   }
-  return "only the following names are allowed as system priority classes: "
-         "[system-node-critical system-cluster-critical]";
+  return fmt::format("{} is not a known system priority class", name);
 }
 
 FieldErrors validate(const Json& object) {

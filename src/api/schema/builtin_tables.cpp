@@ -38,6 +38,12 @@ constexpr std::string_view kTables[] = {
     ,
 #include "api/schema/tables/node_v1.types"
     ,
+#include "api/schema/tables/certificates_v1.types"
+    ,
+#include "api/schema/tables/flowcontrol_v1.types"
+    ,
+#include "api/schema/tables/apiregistration_v1.types"
+    ,
 #include "api/schema/tables/apiextensions_v1.types"
     ,
 #include "api/schema/tables/admissionregistration_v1.types"

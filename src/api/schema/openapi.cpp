@@ -113,10 +113,11 @@ class PathWriter {
 }  // namespace
 
 std::string openapi_name(std::string_view builtin_name) {
-  std::string name = builtin_name.starts_with("meta.") ? "io.k8s.apimachinery.pkg.apis."
-                     : builtin_name.starts_with("apiextensions.")
-                         ? "io.k8s.apiextensions-apiserver.pkg.apis."
-                         : "io.k8s.api.";
+  std::string name =
+      builtin_name.starts_with("meta.")              ? "io.k8s.apimachinery.pkg.apis."
+      : builtin_name.starts_with("apiextensions.")   ? "io.k8s.apiextensions-apiserver.pkg.apis."
+      : builtin_name.starts_with("apiregistration.") ? "io.k8s.kube-aggregator.pkg.apis."
+                                                     : "io.k8s.api.";
   name += builtin_name;
   return name;
 }

@@ -9,6 +9,7 @@ constexpr std::string_view kTime = "io.k8s.apimachinery.pkg.apis.meta.v1.Time";
 constexpr std::string_view kMicroTime = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
 constexpr std::string_view kQuantity = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 constexpr std::string_view kIntOrString = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
+constexpr std::string_view kFieldsV1 = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1";
 constexpr std::string_view kReferencePrefix = "#/components/schemas/";
 
 std::string_view leaf_schema(std::string_view full_name) {
@@ -17,6 +18,9 @@ std::string_view leaf_schema(std::string_view full_name) {
   }
   if (full_name == kIntOrString) {
     return R"({"description":"A number or a text.","format":"int-or-string","oneOf":[{"type":"integer"},{"type":"string"}]})";
+  }
+  if (full_name == kFieldsV1) {
+    return R"({"description":"A set of fields, as a tree of their names.","type":"object"})";
   }
   if (full_name == kMicroTime) {
     return R"({"description":"A point in time, to the microsecond.","type":"string","format":"date-time"})";
@@ -98,7 +102,7 @@ void OpenApiSchemas::write_kind(std::string& out, const OpenApiKind& kind) {
 
 // What every custom object has, whatever its author wrote.
 constexpr std::string_view kCustomMembers =
-    R"("apiVersion":{"type":"string","description":"The group and version this object is written in."},)"
+    R"("apiVersion":{"type":"string","description":"APIVersion defines the group and version this object is written in."},)"
     R"("kind":{"type":"string","description":"What sort of object this is."},)"
     R"("metadata":)";
 
@@ -171,7 +175,11 @@ void OpenApiSchemas::write_members(std::string& out, const Schema& schema, bool&
     first = false;
     append_quoted(out, field.name);
     out += ":{";
-    write_node(out, *field.schema);
+    if (field.name == "fieldsV1") {
+      write_leaf_reference(out, kFieldsV1);
+    } else {
+      write_node(out, *field.schema);
+    }
     if (!field.description.empty()) write_text_member(out, "description", field.description);
     out += '}';
   }

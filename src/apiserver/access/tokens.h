@@ -41,6 +41,12 @@ class Tokens {
       known_;
 };
 
+// A token that was shown to us and is good.
+struct HeldToken {
+  std::string text;
+  TokenClaims claims;
+};
+
 // The user a token stands for while its ServiceAccount and what it is bound to are there. Loop.
 Result<User> check_holder(const Store& store, const TokenClaims& claims, std::string_view token);
 

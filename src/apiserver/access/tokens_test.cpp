@@ -132,6 +132,67 @@ TEST_F(TokensTest, ATokenEndsWithItsPod) {
   EXPECT_EQ(status_with(bearer), 401) << "the same name is another pod";
 }
 
+TEST_F(TokensTest, AWatchEndsWithWhatItStandsOn) {
+  const auto watch_with = [&](const std::string& bearer) {
+    HttpRequest request;
+    request.method = "GET";
+    request.target = "/api/v1/namespaces/q/pods?watch=1&timeoutSeconds=3000";
+    request.headers.emplace_back("Authorization", "Bearer " + bearer);
+    auto responder = std::make_shared<SimResponder>(harness_.loop);
+    harness_.api->handle(std::move(request), responder);
+    EXPECT_TRUE(harness_.loop.run_until([&] { return responder->answered; }, minutes(1)));
+    EXPECT_NE(responder->streamed, nullptr) << responder->answer.text;
+    return responder->streamed;
+  };
+  const char* kRole = "/apis/rbac.authorization.k8s.io/v1/namespaces/q/roles/r";
+  const auto allow = [&](const std::string& verbs) {
+    harness_.patch(
+        kRole, R"({"rules":[{"verbs":)" + verbs + R"(,"apiGroups":[""],"resources":["pods"]}]})");
+    harness_.loop.advance(seconds(1));
+  };
+  allow(R"(["get","list","watch"])");
+  const auto short_lived = watch_with(token(R"({"expirationSeconds":600})"));
+  const auto watch = watch_with(token(R"({"expirationSeconds":7200})"));
+  harness_.loop.advance(minutes(9));
+  EXPECT_FALSE(short_lived->closed);
+  harness_.loop.advance(minutes(2));
+  EXPECT_TRUE(short_lived->closed) << "a watch outlives its token";
+
+  EXPECT_FALSE(watch->closed);
+  allow(R"(["get","list","watch","delete"])");
+  EXPECT_FALSE(watch->closed) << "more rights end nothing";
+  allow(R"(["get","list"])");
+  EXPECT_TRUE(watch->closed) << "the right to watch was withdrawn";
+
+  allow(R"(["watch"])");
+  const auto other = watch_with(token());
+  EXPECT_EQ(harness_.call("DELETE", std::string(kAccounts) + "/s").status, 200);
+  harness_.loop.advance(seconds(1));
+  EXPECT_TRUE(other->closed) << "a watch outlives its ServiceAccount";
+}
+
+TEST_F(TokensTest, ACertificateIsNoCredentialAfterItsEnd) {
+  HttpRequest request;
+  request.method = "GET";
+  request.target = "/api/v1/namespaces/q/pods";
+  request.peer.common_name = "root";
+  request.peer.organizations = {"system:masters"};
+  request.peer.certificate_ends = harness_.loop.now() + minutes(10);
+  const auto ask = [&](const std::string& more) {
+    HttpRequest again = request;
+    again.target += more;
+    auto responder = std::make_shared<SimResponder>(harness_.loop);
+    harness_.api->handle(std::move(again), responder);
+    EXPECT_TRUE(harness_.loop.run_until([&] { return responder->answered; }, minutes(1)));
+    return responder;
+  };
+  EXPECT_EQ(ask("")->answer.status, 200);
+  const auto watch = ask("?watch=1&timeoutSeconds=3000");
+  harness_.loop.advance(minutes(11));
+  EXPECT_TRUE(watch->streamed->closed);
+  EXPECT_EQ(ask("")->answer.status, 401) << "its connection is still open";
+}
+
 TEST_F(TokensTest, ATokenIsForItsAudience) {
   const std::string vault = token(R"({"audiences":["vault"]})");
   EXPECT_EQ(status_with(vault), 401);

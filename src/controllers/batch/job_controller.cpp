@@ -270,7 +270,7 @@ void JobController::heard(const ObjectKey& key, const ClientWrite& asked,
     tell(key, {EventNote::Type::Normal, creates ? "SuccessfulCreate" : "SuccessfulDelete",
                (creates ? "Created pod: " : "Deleted pod: ") + name});
     if (const auto memory = memory_.find(key); creates && memory != memory_.end())
-      memory->second.create_failures = 0;
+      memory->second.create_failures = 0, memory->second.create_after = Time{};
     return;
   }
   const Error& why = answer.error();

@@ -21,8 +21,11 @@ const Resource kNamespace{"v1", "Namespace"};
 const Resource kConfigMap{"v1", "ConfigMap"};
 const Resource kServiceAccount{"v1", "ServiceAccount"};
 const Resource kService{"v1", "Service"};
+const Resource kEndpoints{"v1", "Endpoints"};
+const Resource kEndpointSlice{"discovery.k8s.io/v1", "EndpointSlice"};
 const Resource kCustomDefinition{"apiextensions.k8s.io/v1", "CustomResourceDefinition"};
 const Resource kStorageClass{"storage.k8s.io/v1", "StorageClass"};
+const Resource kPriorityClass{"scheduling.k8s.io/v1", "PriorityClass"};
 constexpr const char* kDefaultStorageClass = "trainyard-local";
 
 Json named(const Resource& resource, const std::string& ns, const std::string& name) {
@@ -75,12 +78,63 @@ ClientWrite kubernetes_service(int port) {
   return create(kService, "default", std::move(object));
 }
 
-// The server fills in the rest of what is built in.
-ClientWrite built_in_definition(const std::string& name) {
-  Json object = named(kCustomDefinition, "", name);
-  object.get_object()["metadata"].get_object()["annotations"] =
-      JsonObject{{"trainyard.dev/built-in", "true"}};
-  return create(kCustomDefinition, "", std::move(object));
+struct ServerPlace {
+  std::string ip;
+  int port;
+};
+
+ServerPlace server_place(const ClusterIdentity& identity) {
+  if (identity.address.empty()) return {kServiceAddress, 443};
+  return {identity.address, identity.port};
+}
+
+// The endpoints of that Service are the server's own to write, as upstream; nobody mirrors them.
+Json kubernetes_endpoints(const ClusterIdentity& identity) {
+  const ServerPlace place = server_place(identity);
+  Json object = named(kEndpoints, "default", "kubernetes");
+  object.get_object()["metadata"].get_object()["labels"] =
+      JsonObject{{"endpointslice.kubernetes.io/skip-mirror", "true"}};
+  object.get_object()["subsets"] = JsonArray{JsonObject{
+      {"addresses", JsonArray{JsonObject{{"ip", place.ip}}}},
+      {"ports",
+       JsonArray{JsonObject{{"name", "https"}, {"port", place.port}, {"protocol", "TCP"}}}}}};
+  return object;
+}
+
+Json kubernetes_slice(const ClusterIdentity& identity) {
+  const ServerPlace place = server_place(identity);
+  Json object = named(kEndpointSlice, "default", "kubernetes");
+  object.get_object()["metadata"].get_object()["labels"] =
+      JsonObject{{"kubernetes.io/service-name", "kubernetes"}};
+  object.get_object()["addressType"] = place.ip.find(':') == std::string::npos ? "IPv4" : "IPv6";
+  object.get_object()["endpoints"] = JsonArray{
+      JsonObject{{"addresses", JsonArray{place.ip}}, {"conditions", JsonObject{{"ready", true}}}}};
+  object.get_object()["ports"] =
+      JsonArray{JsonObject{{"name", "https"}, {"port", place.port}, {"protocol", "TCP"}}};
+  return object;
+}
+
+// Made, or given the place the server has this time.
+void add_placed(const Client& client, const Resource& resource, Json wanted,
+                std::vector<ClientWrite>& writes) {
+  const ObjectPtr live = client.get(resource, "default", "kubernetes");
+  if (live == nullptr) {
+    writes.push_back(create(resource, "default", std::move(wanted)));
+    return;
+  }
+  Json next = live->tree();
+  bool differs = false;
+  for (const char* part : {"subsets", "endpoints", "ports"}) {
+    const Json* value = wanted.get_object().if_contains(part);
+    if (value == nullptr) continue;
+    const Json* has = find(next, part);
+    if (has != nullptr && *has == *value) continue;
+    next.get_object()[part] = *value;
+    differs = true;
+  }
+  if (differs)
+    writes.push_back(
+        {ClientWrite::Verb::Update, resource, "default", "kubernetes", std::move(next)});
 }
 
 // Claims that name no class get a folder of this machine (controllers/storage/).
@@ -92,6 +146,23 @@ ClientWrite default_storage_class() {
   object.get_object()["reclaimPolicy"] = "Delete";
   object.get_object()["volumeBindingMode"] = "Immediate";
   return create(kStorageClass, "", std::move(object));
+}
+
+// What manifests of cluster services ask for.
+ClientWrite system_priority_class(const char* name, int64_t value, const char* description) {
+  Json object = named(kPriorityClass, "", name);
+  object.get_object()["value"] = value;
+  object.get_object()["description"] = description;
+  return create(kPriorityClass, "", std::move(object));
+}
+
+void add_system_priority_classes(const Client& client, std::vector<ClientWrite>& writes) {
+  if (client.get(kPriorityClass, "", "system-node-critical") == nullptr)
+    writes.push_back(system_priority_class("system-node-critical", 2'000'001'000,
+                                           "For pods that their node cannot do without."));
+  if (client.get(kPriorityClass, "", "system-cluster-critical") == nullptr)
+    writes.push_back(system_priority_class("system-cluster-critical", 2'000'000'000,
+                                           "For pods that the cluster cannot do without."));
 }
 
 // Default roles and bindings: made, or given what an older version did not have.
@@ -135,6 +206,13 @@ void run_next_batch(const std::shared_ptr<Batches>& batches) {
 
 }  // namespace
 
+ClientWrite built_in_definition(const std::string& name) {
+  Json object = named(kCustomDefinition, "", name);
+  object.get_object()["metadata"].get_object()["annotations"] =
+      JsonObject{{"trainyard.dev/built-in", "true"}};
+  return create(kCustomDefinition, "", std::move(object));
+}
+
 void create_initial_objects(Client& client, const ClusterIdentity& identity,
                             std::function<void(Result<void>)> done) {
   std::vector<ClientWrite> namespaces, contents;
@@ -148,12 +226,15 @@ void create_initial_objects(Client& client, const ClusterIdentity& identity,
   }
   if (client.get(kService, "default", "kubernetes") == nullptr)
     contents.push_back(kubernetes_service(identity.port));
+  add_placed(client, kEndpoints, kubernetes_endpoints(identity), contents);
+  add_placed(client, kEndpointSlice, kubernetes_slice(identity), contents);
   for (const std::string& definition : training_definition_names())
     if (client.get(kCustomDefinition, "", definition) == nullptr)
       contents.push_back(built_in_definition(definition));
   // One that an administrator took away stays away once another is there.
   if (client.list(kStorageClass).empty()) contents.push_back(default_storage_class());
   add_default_access(client, namespaces);
+  add_system_priority_classes(client, contents);
   run_next_batch(std::make_shared<Batches>(
       Batches{client, {std::move(namespaces), std::move(contents)}, std::move(done), 0, 0, {}}));
 }

@@ -12,7 +12,13 @@ namespace yard {
 struct ClusterIdentity {
   std::string ca_pem;
   int port = 0;
+  // Where others reach the server; empty when it listens on the loopback alone: pods then reach it
+  // at its Service's own address.
+  std::string address = {};
 };
+
+// The definition of a kind that is served whether it has one or not; the server fills in the rest.
+ClientWrite built_in_definition(const std::string& name);
 
 // Creates what is missing, then calls `done` (with the first error that was not AlreadyExists).
 void create_initial_objects(Client& client, const ClusterIdentity& identity,

@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <set>
 
+#include "api/training/training_kind.h"
 #include "api/tree.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "controllers/lifecycle/bootstrap.h"
 
 namespace yard {
 namespace {
 
 const Resource kDefinition{"apiextensions.k8s.io/v1", "CustomResourceDefinition"};
 constexpr std::string_view kFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
+// Whoever waits for a built-in definition to go must see that it is gone.
+constexpr Duration kComesBackAfter = std::chrono::seconds(2);
 
 struct Condition {
   std::string_view type, status, reason;
@@ -128,6 +133,12 @@ bool waits_for_us(const Json& definition) {
                              [](const Json& item) { return text_of(item) == kFinalizer; });
 }
 
+// Its kind is served whatever becomes of the definition: the objects stay, and it comes back.
+bool is_built_in(std::string_view name) {
+  const std::vector<std::string> names = training_definition_names();
+  return std::ranges::find(names, name) != names.end();
+}
+
 }  // namespace
 
 Definitions::Definitions(Client& client, Loop& loop) : client_(client), loop_(loop) {
@@ -217,7 +228,7 @@ void Definitions::delete_instances(const std::string& name, const Json& definiti
   const Resource resource = instances_of(definition);
   const std::vector<ObjectPtr> instances =
       resource.kind.empty() ? std::vector<ObjectPtr>() : client_.list(resource);
-  if (instances.empty()) {
+  if (instances.empty() || is_built_in(name)) {
     Json next = definition;
     set_condition(next,
                   {"Terminating", "False", "InstanceDeletionCompleted", "removed all instances"},
@@ -260,6 +271,15 @@ void Definitions::look_again(const std::string& name, const Resource& resource) 
 }
 
 void Definitions::forget(const std::string& name) {
+  if (is_built_in(name)) {
+    loop_.after(kComesBackAfter, [this, name, alive = std::weak_ptr<bool>(alive_)] {
+      if (alive.expired()) return;
+      client_.submit(built_in_definition(name), [name](const Result<ObjectPtr>& made) {
+        if (!made && made.error().reason != Reason::AlreadyExists)
+          log_warning("definition {} was not made again: {}", name, made.error().message);
+      });
+    });
+  }
   if (const auto followed = instances_.find(name); followed != instances_.end()) {
     client_.unfollow(followed->second);
     instances_.erase(followed);

@@ -140,6 +140,14 @@ Plan EndpointsController::plan(const ObjectKey& key) {
         world.slices.push_back(dependent.object->tree());
     }
   }
+  if (!world.endpoints.is_null()) {
+    for (const Client::Dependent& dependent :
+         client_.dependents(text_at(world.endpoints, {"metadata", "uid"}))) {
+      if (dependent.resource == kEndpointSliceResource &&
+          dependent.object->label(kSliceManagerLabel) == kSliceMirror)
+        world.mirrored.push_back(dependent.object->tree());
+    }
+  }
   return plan_endpoints(world);
 }
 

@@ -90,21 +90,6 @@ Json owner_of(const EndpointsWorld& world) {
                     {"controller", true}, {"blockOwnerDeletion", true}};
 }
 
-// Five letters that follow from the Service and a number, so that a plan made twice names the same.
-std::string slice_suffix(std::string_view uid, size_t number) {
-  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
-  uint64_t hash = 14695981039346656037u;
-  const auto mix = [&](unsigned char byte) { hash = (hash ^ byte) * 1099511628211u; };
-  for (const char c : uid)
-    mix(static_cast<unsigned char>(c));
-  for (int shift = 0; shift < 32; shift += 8)
-    mix(static_cast<unsigned char>(number >> shift));
-  std::string out;
-  for (int i = 0; i < 5; ++i, hash /= kLetters.size())
-    out += kLetters[hash % kLetters.size()];
-  return out;
-}
-
 // Endpoints that share their ports, as they are spread over slices.
 struct SliceDraft {
   const Json* live = nullptr;  // null: a new one
@@ -297,6 +282,20 @@ void remove_endpoints_object(const EndpointsWorld& world, Plan& plan) {
 
 }  // namespace
 
+std::string slice_suffix(std::string_view uid, size_t number) {
+  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
+  uint64_t hash = 14695981039346656037u;
+  const auto mix = [&](unsigned char byte) { hash = (hash ^ byte) * 1099511628211u; };
+  for (const char c : uid)
+    mix(static_cast<unsigned char>(c));
+  for (int shift = 0; shift < 32; shift += 8)
+    mix(static_cast<unsigned char>(number >> shift));
+  std::string out;
+  for (int i = 0; i < 5; ++i, hash /= kLetters.size())
+    out += kLetters[hash % kLetters.size()];
+  return out;
+}
+
 EndpointPod endpoint_pod(const Json& pod) {
   EndpointPod out;
   out.name = name_of(pod);
@@ -325,10 +324,13 @@ Plan plan_endpoints(const EndpointsWorld& world) {
     remove_endpoints_object(world, plan);
     return plan;
   }
-  // Without a selector the endpoints are someone else's to write.
-  if (is_being_deleted(world.service) || map_at(world.service, {"spec", "selector"}).empty() ||
-      text_at(world.service, {"spec", "type"}) == "ExternalName")
+  if (is_being_deleted(world.service) || text_at(world.service, {"spec", "type"}) == "ExternalName")
     return plan;
+  // Without a selector the endpoints are someone else's to write.
+  if (map_at(world.service, {"spec", "selector"}).empty()) {
+    plan_mirrored_slices(world, plan);
+    return plan;
+  }
   SlicePlanner(world, plan).run();
   plan_endpoints_object(world, plan);
   return plan;

@@ -159,5 +159,42 @@ TEST(PlanEndpoints, AServiceThatWentTakesItsEndpointsAlong) {
   EXPECT_EQ(to_text(plan_endpoints(world)), "") << "what others wrote stays";
 }
 
+// What people wrote by hand, as slices.
+TEST(MirroredSlices, FollowEndpointsOfServicesWithoutSelector) {
+  const Json service =
+      yaml("{metadata: {name: web, namespace: default, uid: u1}, spec: {ports: []}}");
+  const Json written = yaml(
+      "{apiVersion: v1, kind: Endpoints, metadata: {name: web, namespace: default, uid: e1, "
+      "labels: "
+      "{a: b}}, subsets: [{addresses: [{ip: 10.1.1.1}], notReadyAddresses: [{ip: 10.1.1.2}], "
+      "ports: [{port: 80}]}]}");
+  EndpointsWorld world{"default", "web", service, {}, {}, written};
+  const Plan made = plan_endpoints(world);
+  ASSERT_EQ(made.writes.size(), 1u);
+  const Json& slice = made.writes[0].object;
+  EXPECT_EQ(made.writes[0].verb, ClientWrite::Verb::Create);
+  EXPECT_EQ(text_at(slice, {"metadata", "labels", "endpointslice.kubernetes.io/managed-by"}),
+            "endpointslicemirroring-controller.k8s.io");
+  EXPECT_EQ(text_at(slice, {"metadata", "labels", "kubernetes.io/service-name"}), "web");
+  EXPECT_EQ(text_at(slice, {"metadata", "labels", "a"}), "b");
+  EXPECT_EQ(to_text(*find(slice, "endpoints")),
+            R"([{"addresses":["10.1.1.1"],"conditions":{"ready":true}},)"
+            R"({"addresses":["10.1.1.2"],"conditions":{"ready":false}}])");
+  EXPECT_EQ(to_text(*find(slice, "ports")), R"([{"name":"","protocol":"TCP","port":80}])");
+
+  world.mirrored = {slice};
+  EXPECT_TRUE(plan_endpoints(world).writes.empty()) << "a plan made twice changes nothing more";
+  world.endpoints.get_object()["subsets"].get_array()[0].get_object().erase("notReadyAddresses");
+  const Plan changed_plan = plan_endpoints(world);
+  ASSERT_EQ(changed_plan.writes.size(), 1u);
+  EXPECT_EQ(changed_plan.writes[0].verb, ClientWrite::Verb::Update);
+
+  section(world.endpoints, "metadata")["labels"] =
+      yaml("{endpointslice.kubernetes.io/skip-mirror: 'true'}");
+  const Plan skipped = plan_endpoints(world);
+  ASSERT_EQ(skipped.writes.size(), 1u);
+  EXPECT_EQ(skipped.writes[0].verb, ClientWrite::Verb::Delete);
+}
+
 }  // namespace
 }  // namespace yard

@@ -60,7 +60,8 @@ void read_groups(TrainingJob& job) {
   const JsonObject& specs = map_at(*job.tree, {"spec", kind.replicas});
   for (const auto& member : specs) {
     const std::string_view type = canonical_type(kind, member.key());
-    if (job.group(type) == nullptr) job.groups.push_back(group_of(kind, type, member.value(), job.uid));
+    if (job.group(type) == nullptr)
+      job.groups.push_back(group_of(kind, type, member.value(), job.uid));
   }
   const auto rank = [&](const ReplicaGroup& group) {
     const auto at = std::ranges::find(kind.types, std::string_view(group.type));

@@ -29,6 +29,8 @@ inline constexpr std::string_view kGenerationLabel = "trainyard.dev/restart-gene
 inline constexpr std::string_view kMainDecides = "trainyard.dev/main-container-decides";
 // On pods, for the scheduler: how many of the job's must fit before any starts.
 inline constexpr std::string_view kGangSize = "trainyard.dev/gang-size";
+// On a job or its pods, "false": its pods have no shared memory with each other (design §5).
+inline constexpr std::string_view kShareMemory = "trainyard.dev/share-memory";
 // On pods, for the agent: `host:port` to wait for before the containers start (design §6.8).
 inline constexpr std::string_view kWaitFor = "trainyard.dev/wait-for";
 

@@ -180,7 +180,7 @@ std::optional<ConfigProblem> read_image_entry(const Json& tree, const HomeOf& ho
 std::optional<ConfigProblem> read_image_config(const Json& section, const HomeOf& home,
                                                ImageConfig& out) {
   if (section.is_null()) return std::nullopt;
-  if (!section.is_object()) return ConfigProblem{{}, "must be a mapping with fallback and map"};
+  if (!section.is_object()) return ConfigProblem{{}, "must be a mapping with fallback, map and registries"};
   for (const auto& member : section.get_object()) {
     const std::string key(member.key());
     if (key == "map") {
@@ -191,8 +191,13 @@ std::optional<ConfigProblem> read_image_config(const Json& section, const HomeOf
           member.value().is_string() ? std::string_view(member.value().get_string()) : "";
       if (word != "host" && word != "refuse") return ConfigProblem{{key}, "must be host or refuse"};
       out.fallback = word == "host" ? ImageFallback::Host : ImageFallback::Refuse;
+    } else if (key == "registries") {
+      if (auto problem = read_registry_config(member.value(), home.home, out.registries)) {
+        problem->path.insert(problem->path.begin(), key);
+        return ConfigProblem{std::move(problem->path), std::move(problem->words)};
+      }
     } else {
-      return ConfigProblem{{key}, "is no setting; known are fallback and map"};
+      return ConfigProblem{{key}, "is no setting; known are fallback, map and registries"};
     }
   }
   return std::nullopt;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "images/registry/registry_config.h"
 #include "json/json.h"
 
 namespace yard {
@@ -33,6 +34,7 @@ enum class ImageFallback { Host, Refuse };
 struct ImageConfig {
   std::vector<std::pair<std::string, ImageEntry>> map;  // pattern, entry; as written
   ImageFallback fallback = ImageFallback::Host;
+  RegistryConfig registries;  // mirrors, authorities and what may be plain
 };
 
 // What is wrong, and under which keys: the reader of the file knows their line.

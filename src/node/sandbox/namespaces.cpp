@@ -1,9 +1,12 @@
 #include "node/sandbox/namespaces.h"
 
 #include <cerrno>
+#include <fcntl.h>
+#include <linux/mount.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "node/sandbox/pid_namespace.h"
@@ -17,13 +20,29 @@ std::string refusal(const std::string& what) {
   return what + ": " + strerror(errno);
 }
 
+bool make_memory(const Memory& memory) {
+  const std::string options =
+      (memory.group >= 0 ? "mode=3777" : "mode=1777") +
+      (memory.bytes > 0 ? ",size=" + std::to_string(memory.bytes) : std::string()) +
+      (memory.group >= 0 && !in_user_namespace() ? ",gid=" + std::to_string(memory.group)
+                                                 : std::string());
+  return make_folders(memory.folder) &&
+         mount("tmpfs", memory.folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) == 0;
+}
+
+bool place_memory(int tree, const std::string& folder) {
+  return make_folders(folder) &&
+         syscall(SYS_move_mount, tree, "", AT_FDCWD, folder.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0;
+}
+
 }  // namespace
 
-std::vector<std::string> enter_pod_namespaces(const Pod& pod) {
+std::vector<std::string> enter_pod_namespaces(const Pod& pod, const JobMemory& shared) {
   std::vector<std::string> refusals;
   if (geteuid() != 0) {  // not yet root of one that the network brought
-    if (std::string problem = enter_user_namespace({}); !problem.empty())
-      refusals.push_back(std::move(problem));
+    std::string problem =
+        shared.user >= 0 ? join_user_namespace(shared.user) : enter_user_namespace({});
+    if (!problem.empty()) refusals.push_back(std::move(problem));
   }
   if (unshare(CLONE_NEWNS) != 0) {
     refusals.push_back(refusal("no mount namespace: the pod sees the host's files"));
@@ -31,18 +50,17 @@ std::vector<std::string> enter_pod_namespaces(const Pod& pod) {
     refusals.push_back(refusal("mounts of the pod could not be parted from the host's"));
   } else {
     for (const Memory& memory : pod.memory) {
-      const std::string options =
-          (memory.group >= 0 ? "mode=3777" : "mode=1777") +
-          (memory.bytes > 0 ? ",size=" + std::to_string(memory.bytes) : std::string()) +
-          (memory.group >= 0 && !in_user_namespace() ? ",gid=" + std::to_string(memory.group)
-                                                     : std::string());
-      if (!make_folders(memory.folder) || mount("tmpfs", memory.folder.c_str(), "tmpfs",
-                                                MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
-        refusals.push_back(refusal("no memory-backed folder " + memory.folder));
+      if (memory.is_shared && shared.memory >= 0) {
+        if (place_memory(shared.memory, memory.folder)) continue;
+        refusals.push_back(refusal("no /dev/shm shared with the job's other pods"));
       }
+      if (!make_memory(memory))
+        refusals.push_back(refusal("no memory-backed folder " + memory.folder));
     }
   }
-  if (!pod.host_ipc && unshare(CLONE_NEWIPC) != 0) refusals.push_back(refusal("no ipc namespace"));
+  const bool has_joined = shared.ipc >= 0 && setns(shared.ipc, CLONE_NEWIPC) == 0;
+  if (!pod.host_ipc && !has_joined && unshare(CLONE_NEWIPC) != 0)
+    refusals.push_back(refusal("no ipc namespace"));
   if (unshare(CLONE_NEWUTS) != 0) {
     refusals.push_back(refusal("no uts namespace: the pod has the host's name"));
   } else if (sethostname(pod.hostname.c_str(), pod.hostname.size()) != 0) {

@@ -4,11 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "node/sandbox/job_memory.h"
 #include "node/shim/launch.h"
 
 namespace shim {
 
 // Called once by the shim. The refusals, one text each; the pod goes on without what was refused.
-std::vector<std::string> enter_pod_namespaces(const Pod& pod);
+// `shared` is what another pod of its job has, if it found one.
+std::vector<std::string> enter_pod_namespaces(const Pod& pod, const JobMemory& shared);
 
 }  // namespace shim

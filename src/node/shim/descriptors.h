@@ -11,5 +11,6 @@ namespace shim {
 ssize_t receive_message(int socket, char* buffer, size_t size, std::vector<int>& descriptors);
 // False when it did not go out. `descriptor` stays the caller's.
 bool send_message(int socket, const std::string& text, int descriptor = -1);
+bool send_message(int socket, const std::string& text, const std::vector<int>& descriptors);
 
 }  // namespace shim

@@ -34,12 +34,13 @@ std::string read_pod(const char* path, Pod& pod) {
   pod.uid = root["uid"].text;
   pod.hostname = root["hostname"].text;
   pod.log_folder = root["logFolder"].text;
+  pod.job = root["sharedWith"].text;
   pod.host_ipc = root["hostIPC"].boolean;
   pod.host_pid = root["hostPID"].boolean;
   pod.share_pid = root["sharePID"].boolean;
   for (const Value& item : root["memory"].items)
-    pod.memory.push_back(
-        {item["folder"].text, static_cast<uint64_t>(item["bytes"].number), item["group"].number});
+    pod.memory.push_back({item["folder"].text, static_cast<uint64_t>(item["bytes"].number),
+                          item["group"].number, item["shared"].boolean});
   return "";
 }
 

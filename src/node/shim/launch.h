@@ -21,10 +21,12 @@ struct Cgroup {
 struct Memory {
   std::string folder;
   uint64_t bytes = 0;
-  int64_t group = -1;  // fsGroup; -1: none
+  int64_t group = -1;      // fsGroup; -1: none
+  bool is_shared = false;  // /dev/shm of all pods of the job
 };
 struct Pod {
   std::string uid, hostname, log_folder;
+  std::string job;  // whose pods have one ipc namespace and one /dev/shm; "": its own
   bool host_ipc = false, host_pid = false, share_pid = false;
   std::vector<Memory> memory;
 };

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "node/sandbox/cgroup.h"
+#include "node/sandbox/job_memory.h"
 #include "node/sandbox/namespaces.h"
 #include "node/sandbox/network.h"
 #include "node/sandbox/pid_namespace.h"
@@ -42,7 +43,8 @@
 namespace shim {
 namespace {
 
-// 2: exec, input and dial. A server of 1 never asks for them.
+// 2: exec, input and dial. A server of 1 never asks for them. `share` is asked by shims alone, and
+// one that does not know it shares nothing.
 constexpr int kProtocol = 2;
 constexpr size_t kMostClients = 8;
 constexpr size_t kMostMessage = 4096;
@@ -82,6 +84,7 @@ class Shim {
   void obey(int fd, const std::string& message, std::vector<int>& descriptors);
   void give_input(const std::string& container, int answers);
   void exec(const std::string& container, const std::vector<int>& descriptors);
+  void share(int fd);
   void start(const std::string& container, int run);
   void reap();
   void finish(Running& running, int status);
@@ -127,10 +130,16 @@ bool Shim::open(int first_client, const NetworkDescriptors& network) {
     fcntl(first_client, F_SETFD, FD_CLOEXEC);
     clients_.push_back(first_client);
   }
+  JobMembership membership;
+  if (!pod_.job.empty()) {
+    if (std::string problem = membership.join(folder_, pod_.job); !problem.empty())
+      journal_.append("refused " + problem);
+  }
   if (std::string problem = join_network(network); !problem.empty())
     return fprintf(stderr, "%s\n", problem.c_str()), false;
-  for (const std::string& refusal : enter_pod_namespaces(pod_))
+  for (const std::string& refusal : enter_pod_namespaces(pod_, membership.found()))
     journal_.append("refused " + refusal);
+  membership.say_so();
   tell("hello " + std::to_string(kProtocol) + " " + std::to_string(getpid()));
   return true;
 }
@@ -214,6 +223,8 @@ void Shim::obey(int fd, const std::string& message, std::vector<int>& descriptor
     send_message(descriptors[0],
                  connection >= 0 ? "dialed" : std::string("failed ") + strerror(errno), connection);
     if (connection >= 0) close(connection);
+  } else if (word == "share" && !pod_.job.empty()) {
+    share(fd);
   } else if (word == "stat") {
     answer = stat_text();
   } else if (word == "stop") {
@@ -246,6 +257,17 @@ void Shim::give_input(const std::string& container, int answers) {
     return;
   }
   send_message(answers, "none");
+}
+
+void Shim::share(int fd) {
+  const JobMemory offered = offered_memory(folder_);
+  std::vector<int> descriptors;
+  for (const int each : {offered.memory, offered.ipc, offered.user}) {
+    if (each >= 0) descriptors.push_back(each);
+  }
+  send_message(fd, "shared", descriptors);
+  for (const int each : descriptors)
+    close(each);
 }
 
 std::string Shim::stat_text() const {
