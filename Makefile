@@ -20,10 +20,10 @@ test: ## everything CI runs: build, tidy, unit, asan, tsan, end to end, fuzz
 	@tools/setup test
 	@tests/run_all
 
-bench: ## costs beside a real kube-apiserver + etcd, minutes (docs/benchmarks.md); QUICK=1 is rougher
+bench: ## costs beside a real kube-apiserver + etcd, runc and podman, minutes (docs/benchmarks.md); QUICK=1 is rougher
 	@tools/setup bench
 	@tools/build
-	@tools/build yard_bench
+	@tools/build yard_bench yard_stamp
 	@bench/peers/build server || true
 	@bench/run $(if $(QUICK),--quick)
 

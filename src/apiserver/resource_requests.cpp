@@ -9,11 +9,13 @@
 #include "apiserver/exchange.h"
 #include "apiserver/scale.h"
 #include "base/strings.h"
+#include "net/message_stream.h"
 
 namespace yard {
 namespace {
 
 constexpr std::string_view kAccessGroup = "rbac.authorization.k8s.io";
+constexpr std::string_view kWatchProtocols[] = {"binary.k8s.io", "base64.binary.k8s.io"};
 
 std::string scope_of(const ResourcePath& path, const Kind& kind) {
   if (!path.name.empty()) return "resource";
@@ -181,15 +183,25 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
   if (!needed) return exchange->fail(needed.error());
   Rendering rendering = exchange->rendering(*representation);
   rendering.include = *include;
+  // Browsers cannot read a body as it comes: their watches are WebSocket messages.
+  std::optional<Upgrade> upgrade;
+  if (watch && equals_ignore_case(exchange->request.header("Upgrade"), "websocket")) {
+    auto chosen = choose_upgrade(exchange->request, UpgradeOffer{kWatchProtocols, {}});
+    if (!chosen) return exchange->fail(chosen.error());
+    upgrade = std::move(*chosen);
+  }
   // A watch from a revision that is not there yet just waits for its events; everything else waits
   // for the state.
   const Revision wait_for = watch && !options->send_initial_events.value_or(false) ? 0 : *needed;
-  loop_.post([this, exchange, rendering, wait_for, watch, options = std::move(*options),
-              selection = std::move(*selection)]() mutable {
-    waiter_.wait(wait_for, [this, exchange, rendering, watch, options = std::move(options),
+  loop_.post([this, exchange, rendering, wait_for, watch, upgrade = std::move(upgrade),
+              options = std::move(*options), selection = std::move(*selection)]() mutable {
+    waiter_.wait(wait_for, [this, exchange, rendering, watch, upgrade = std::move(upgrade),
+                            options = std::move(options),
                             selection = std::move(selection)](Result<void> reached) mutable {
       if (!reached) return exchange->fail(reached.error());
-      if (watch) return begin_watch(exchange, std::move(selection), std::move(options), rendering);
+      if (watch) {
+        return begin_watch(exchange, std::move(selection), std::move(options), rendering, upgrade);
+      }
       auto listed = list_objects(store_, *exchange->kind, selection, options);
       if (!listed) return exchange->fail(listed.error());
       exchange->responder->run_on_io(
@@ -204,12 +216,13 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
 }
 
 void ApiServer::begin_watch(const ExchangePtr& exchange, Selection selection, ListOptions options,
-                            const Rendering& rendering) {
+                            const Rendering& rendering, const std::optional<Upgrade>& upgrade) {
   RequestBudget::Answer answer = budget_->take_watch(exchange->user.name);
   if (answer.seat == nullptr) return exchange->turn_away(answer.retry_after_seconds);
   hub_.begin(WatchRequest{exchange->kind, std::move(selection), std::move(options), rendering,
                           watch_rights(exchange), std::move(answer.seat)},
-             exchange->stream());
+             upgrade ? stream_messages(*upgrade, exchange->leave_http(), MessageForm::Text)
+                     : exchange->stream());
 }
 
 WatchRights ApiServer::watch_rights(const ExchangePtr& exchange) {

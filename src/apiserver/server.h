@@ -87,7 +87,7 @@ class ApiServer {
                      std::vector<int> ports);
   void read_many(const ExchangePtr& exchange, bool watch);
   void begin_watch(const ExchangePtr& exchange, Selection selection, ListOptions options,
-                   const Rendering& rendering);
+                   const Rendering& rendering, const std::optional<Upgrade>& upgrade);
   WatchRights watch_rights(const ExchangePtr& exchange);
   void write(const ExchangePtr& exchange);
   void delete_many(const ExchangePtr& exchange);

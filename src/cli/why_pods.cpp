@@ -7,6 +7,7 @@
 #include "api/tree.h"
 #include "base/strings.h"
 #include "cli/why_parts.h"
+#include "images/registry/registry_fault.h"
 
 namespace yard {
 namespace {
@@ -194,12 +195,14 @@ Finding ended_finding(const WhyWorld& world, const Json& pod, const Json& status
 }
 
 Finding image_finding(const Json& pod, const Json& status, std::string_view reason) {
-  const std::string_view message = text_at(status, {"state", "waiting", "message"});
+  // A registry's refusal brings its own mend.
+  const auto [message, mend] = split_mend(text_at(status, {"state", "waiting", "message"}));
   const std::string command = command_in(message);
   return {Weight::Bad,
           fmt::format("container {} of pod {} has no image to run ({}): {}",
                       text_at(status, {"name"}), name_of(pod), reason, message),
-          reason == "InvalidImageName"    ? "correct `image` in the YAML"
+          !mend.empty()                   ? std::string(mend)
+          : reason == "InvalidImageName"  ? "correct `image` in the YAML"
           : reason == "ErrImageNeverPull" ? "map the image under images.map in config.yaml, or set "
                                             "imagePullPolicy to IfNotPresent"
           : command.empty()               ? "map the image under images.map in config.yaml and "

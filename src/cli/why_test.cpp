@@ -110,6 +110,10 @@ TEST(Why, OneSentenceAndWhatMendsIt) {
                         "ErrImageNeverPull, message: m}}}]"),
        "container c of pod p has no image to run (ErrImageNeverPull): m",
        "map the image under images.map in config.yaml, or set imagePullPolicy to IfNotPresent"},
+      {"a registry's refusal brings its mend",
+       "object: " + pod("phase: Pending, containerStatuses: [{name: c, state: {waiting: {reason: "
+                        "ImagePullBackOff, message: 'r.io answers 401: no; to mend it, log in'}}}]"),
+       "container c of pod p has no image to run (ImagePullBackOff): r.io answers 401: no", "log in"},
       {"a crash loop",
        "object: " + pod("phase: Running, containerStatuses: [{name: c, restartCount: 4, state: "
                         "{waiting: {reason: CrashLoopBackOff, message: 'back-off 40s restarting "

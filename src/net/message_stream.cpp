@@ -2,20 +2,20 @@
 
 #include <atomic>
 
-#include "net/tunnel.h"
-
 namespace yard {
 namespace {
 
 class MessageStream : public HttpStream, public std::enable_shared_from_this<MessageStream> {
  public:
-  explicit MessageStream(std::shared_ptr<Responder> responder) : responder_(std::move(responder)) {}
+  MessageStream(std::shared_ptr<Responder> responder, MessageForm form)
+      : responder_(std::move(responder)), form_(form) {}
 
   void begin(std::shared_ptr<Tunnel> tunnel) {
-    tunnel_ = make_websocket_tunnel(std::move(tunnel));
+    tunnel_ = make_websocket_tunnel(std::move(tunnel), form_);
     tunnel_->listen({[](std::string_view) {}, [self = shared_from_this()] { self->in_tunnel_ = 0; },
                      [self = shared_from_this()] { self->leave(); }});
-    tunnel_->send("");  // tells the client that the stream is live
+    // Tells the client that the stream is live; a text has to be JSON.
+    if (form_ == MessageForm::Binary) tunnel_->send("");
     for (const SharedBytes& bytes : std::exchange(early_, {}))
       send(*bytes);
     if (ended_) tunnel_->finish();
@@ -59,6 +59,7 @@ class MessageStream : public HttpStream, public std::enable_shared_from_this<Mes
   }
 
   std::shared_ptr<Responder> responder_;
+  const MessageForm form_;
   std::atomic<size_t> waiting_ = 0, in_tunnel_ = 0;
   // Of the I/O thread.
   std::shared_ptr<Tunnel> tunnel_;
@@ -70,8 +71,9 @@ class MessageStream : public HttpStream, public std::enable_shared_from_this<Mes
 }  // namespace
 
 std::shared_ptr<HttpStream> stream_messages(const Upgrade& upgrade,
-                                            const std::shared_ptr<Responder>& responder) {
-  auto stream = std::make_shared<MessageStream>(responder);
+                                            const std::shared_ptr<Responder>& responder,
+                                            MessageForm form) {
+  auto stream = std::make_shared<MessageStream>(responder, form);
   // Nobody calls back for a client that has gone: then the callback's own end says so.
   auto unanswered = std::shared_ptr<void>(nullptr, [stream](void*) {
     if (!stream->has_begun()) stream->leave();

@@ -31,7 +31,11 @@ class Tunnel {
   virtual boost::asio::io_context& context() = 0;
 };
 
-// The payload of WebSocket messages as one stream of bytes: SPDY inside WebSocket.
-std::shared_ptr<Tunnel> make_websocket_tunnel(std::shared_ptr<Tunnel> below);
+enum class MessageForm { Binary, Text };
+
+// The payload of WebSocket messages as one stream of bytes: SPDY inside WebSocket. What is sent
+// goes as one message of the form.
+std::shared_ptr<Tunnel> make_websocket_tunnel(std::shared_ptr<Tunnel> below,
+                                              MessageForm form = MessageForm::Binary);
 
 }  // namespace yard

@@ -101,7 +101,9 @@ class WebSocketChannels : public Channels, public std::enable_shared_from_this<W
 
 class WebSocketTunnel : public Tunnel, public std::enable_shared_from_this<WebSocketTunnel> {
  public:
-  explicit WebSocketTunnel(std::shared_ptr<Tunnel> below) : wire_(std::move(below)) {}
+  WebSocketTunnel(std::shared_ptr<Tunnel> below, MessageForm form)
+      : wire_(std::move(below)),
+        opcode_(form == MessageForm::Text ? WebSocketOpcode::Text : WebSocketOpcode::Binary) {}
 
   void listen(TunnelEvents events) override {
     wire_.tunnel->listen(
@@ -110,9 +112,7 @@ class WebSocketTunnel : public Tunnel, public std::enable_shared_from_this<WebSo
          },
          std::move(events.drained), std::move(events.closed)});
   }
-  void send(std::string bytes) override {
-    wire_.tunnel->send(websocket_frame(WebSocketOpcode::Binary, {}, bytes));
-  }
+  void send(std::string bytes) override { wire_.tunnel->send(websocket_frame(opcode_, {}, bytes)); }
   size_t queued() const override { return wire_.tunnel->queued(); }
   void pause(bool paused) override { wire_.tunnel->pause(paused); }
   void finish() override {
@@ -124,6 +124,7 @@ class WebSocketTunnel : public Tunnel, public std::enable_shared_from_this<WebSo
 
  private:
   WebSocketWire wire_;
+  WebSocketOpcode opcode_;
 };
 
 }  // namespace
@@ -132,8 +133,8 @@ std::shared_ptr<Channels> make_websocket_channels(std::shared_ptr<Tunnel> tunnel
   return std::make_shared<WebSocketChannels>(std::move(tunnel));
 }
 
-std::shared_ptr<Tunnel> make_websocket_tunnel(std::shared_ptr<Tunnel> below) {
-  return std::make_shared<WebSocketTunnel>(std::move(below));
+std::shared_ptr<Tunnel> make_websocket_tunnel(std::shared_ptr<Tunnel> below, MessageForm form) {
+  return std::make_shared<WebSocketTunnel>(std::move(below), form);
 }
 
 }  // namespace yard

@@ -254,10 +254,10 @@ class Yard:
         return name
 
 
-def websocket_messages(yard, path, protocol):
-    """Every message of a WebSocket answer, until the server closes."""
+def websocket_messages(yard, path, protocol, opcode_of_all=2):
+    """Every message of a WebSocket answer, until the server closes; all of them binary (2) or text (1)."""
     api = yard.api
-    request = (f"GET {path} HTTP/1.1\r\nHost: {api.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    request = (f"GET {path} HTTP/1.1\r\nHost: {api.host}\r\nOrigin: https://{api.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
                f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
                f"Sec-WebSocket-Protocol: {protocol}\r\n\r\n")
     with socket.create_connection((api.host, api.port), COMMAND_DEADLINE_S) as plain, \
@@ -273,6 +273,7 @@ def websocket_messages(yard, path, protocol):
             payload = stream.read(length)
             if opcode & 15 == 8:
                 return messages
+            assert opcode & 15 == opcode_of_all, f"opcode {opcode & 15}"
             messages.append(payload)
 
 

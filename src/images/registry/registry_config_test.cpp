@@ -132,6 +132,11 @@ TEST(RegistryFault, SurvivesTheWayToAnotherProcessAndNamesTheMend) {
   set_mend(failure, mend_for(RegistryFault::Denied, {.registry = "r.io"}));
   EXPECT_EQ(fault_of(failure), RegistryFault::Denied);
   EXPECT_NE(mend_of(failure).find("podman login r.io"), std::string::npos);
+  const std::string text = with_mend(failure);
+  EXPECT_EQ(split_mend(text).words, "no");
+  EXPECT_EQ(split_mend(text).mend, mend_of(failure));
+  EXPECT_EQ(with_mend(error(Reason::InternalError, "disk full")), "disk full");
+  EXPECT_EQ(split_mend("disk full").mend, "");
   EXPECT_EQ(fault_of(error(Reason::InternalError, "x")), RegistryFault::BadAnswer);
   for (int i = 0; i <= static_cast<int>(RegistryFault::DigestMismatch); ++i) {
     const auto fault = static_cast<RegistryFault>(i);

@@ -12,6 +12,7 @@ namespace yard {
 namespace {
 
 constexpr size_t kMostWords = 240;
+constexpr std::string_view kBeforeMend = "; to mend it, ";
 
 struct FaultRow {
   RegistryFault fault;
@@ -84,6 +85,17 @@ void set_mend(Error& failure, std::string mend) {
   failure.details.causes.front().message = std::move(mend);
 }
 
+std::string with_mend(const Error& failure) {
+  const std::string mend = mend_of(failure);
+  return mend.empty() ? failure.message : fmt::format("{}{}{}", failure.message, kBeforeMend, mend);
+}
+
+WordsAndMend split_mend(std::string_view text) {
+  const size_t at = text.find(kBeforeMend);
+  if (at == std::string_view::npos) return {text, ""};
+  return {text.substr(0, at), text.substr(at + kBeforeMend.size())};
+}
+
 std::string mend_for(RegistryFault fault, const MendFacts& facts) {
   const std::string login = fmt::format(
       "log in (`podman login {0}`, or with docker or skopeo), or name a Secret in the pod's "
@@ -92,9 +104,9 @@ std::string mend_for(RegistryFault fault, const MendFacts& facts) {
       facts.registry);
   switch (fault) {
     case RegistryFault::Unauthorized:
-      return facts.had_login
-                 ? fmt::format("the login for {} is not accepted: {}", facts.registry, login)
-                 : login;
+      return facts.had_login ? fmt::format("replace the login for {}, which is not accepted: {}",
+                                           facts.registry, login)
+                             : login;
     case RegistryFault::Denied: return fmt::format("use a login that may read it: {}", login);
     case RegistryFault::NotFound:
       return fmt::format(
@@ -119,9 +131,9 @@ std::string mend_for(RegistryFault fault, const MendFacts& facts) {
     case RegistryFault::BadManifest:
     case RegistryFault::DigestMismatch:
       return fmt::format(
-          "{} does not hold what it should: push the image again, or name another source "
-          "(images.registries.{}.mirrors in config.yaml)",
-          facts.registry, facts.registry);
+          "push the image to {0} again, or name another source (images.registries.{0}.mirrors in "
+          "config.yaml)",
+          facts.registry);
   }
   return "";
 }

@@ -30,6 +30,14 @@ RegistryFault fault_of(const Error& failure);
 std::string mend_of(const Error& failure);  // "" when there is none
 void set_mend(Error& failure, std::string mend);
 
+// The one text a pod's status has room for: what went wrong, and then the mend, if there is one.
+std::string with_mend(const Error& failure);
+// Such a text taken apart again, for those who show the two in two places.
+struct WordsAndMend {
+  std::string_view words, mend;
+};
+WordsAndMend split_mend(std::string_view text);
+
 struct MendFacts {
   std::string_view registry;  // as the image names it
   bool had_login = false;     // a user name and a password were sent
