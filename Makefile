@@ -2,7 +2,7 @@
 SEEDS ?= 200
 SECONDS_EACH ?= 60
 
-.PHONY: help run build test bench conformance lint fuzz sim clean
+.PHONY: help run build test bench conformance frameworks lint fuzz sim clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -20,10 +20,10 @@ test: ## everything CI runs: build, tidy, unit, asan, tsan, end to end, fuzz
 	@tools/setup test
 	@tests/run_all
 
-bench: ## costs beside a real kube-apiserver + etcd, minutes (docs/benchmarks.md); QUICK=1 is rougher
+bench: ## costs beside a real kube-apiserver + etcd, runc and podman, minutes (docs/benchmarks.md); QUICK=1 is rougher
 	@tools/setup bench
 	@tools/build
-	@tools/build yard_bench
+	@tools/build yard_bench yard_stamp
 	@bench/peers/build server || true
 	@bench/run $(if $(QUICK),--quick)
 
@@ -32,6 +32,11 @@ conformance: ## the stock Kubernetes conformance tests against us, an hour; need
 	@tools/build
 	@bench/peers/build conformance
 	@tests/conformance
+
+frameworks: ## TensorFlow, JAX, Paddle and XGBoost from PyPI (600 MB), a real distributed job of each
+	@tools/setup frameworks
+	@tools/build
+	@tests/frameworks/run
 
 lint: ## clang-format, clang-tidy and the house rules
 	@tools/setup lint

@@ -4,6 +4,7 @@
 //   VALUE]...
 //
 //   create          --connections 32 --count 1000 --prefix NAME [--first N]
+//                   [--body FILE --path URL-PATH: of another kind, with NAME in it replaced]
 //   get, patch      --connections 16 --objects 5000 --prefix NAME --seconds 2
 //   list, table     --connections 1 --seconds 2
 //   watch           --watchers 1000 --rate 10 --seconds 10
@@ -13,6 +14,8 @@
 // not be carried out, with a sentence on the error stream.
 
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <signal.h>
 #include <string>
@@ -87,8 +90,11 @@ Result<std::string> run_requests(const std::string& verb, const Target& target,
   const int64_t salt = Clock::now().time_since_epoch().count();
   if (verb == "create") {
     load.expected_status = 201;
-    load.request = [&](uint64_t number) {
-      return requests.create(job_name(prefix, first + number));
+    std::ifstream file(options.text("body", ""));
+    load.request = [&, path = options.text("path", ""),
+                    body = std::string(std::istreambuf_iterator<char>(file), {})](uint64_t number) {
+      const std::string name = job_name(prefix, first + number);
+      return body.empty() ? requests.create(name) : requests.create_from(path, body, name);
     };
   } else if (verb == "get") {
     load.request = [&](uint64_t number) {

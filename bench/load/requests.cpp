@@ -49,6 +49,15 @@ std::string Requests::create(std::string_view name) const {
   return text("POST", jobs_, "Content-Type: application/json\r\n", job_text(ns_, name));
 }
 
+std::string Requests::create_from(std::string_view path, std::string body,
+                                  std::string_view name) const {
+  constexpr std::string_view kMark = "NAME";
+  for (size_t at = body.find(kMark); at != std::string::npos;
+       at = body.find(kMark, at + name.size()))
+    body.replace(at, kMark.size(), name);
+  return text("POST", path, "Content-Type: application/json\r\n", body);
+}
+
 std::string Requests::get(std::string_view name) const {
   return text("GET", fmt::format("{}/{}", jobs_, name), "", "");
 }

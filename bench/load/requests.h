@@ -19,6 +19,8 @@ class Requests {
   Requests(const Target& target, std::string ns);
 
   std::string create(std::string_view name) const;
+  // Of any kind: `body` with NAME replaced, sent to `path`.
+  std::string create_from(std::string_view path, std::string body, std::string_view name) const;
   std::string get(std::string_view name) const;
   std::string remove(std::string_view name) const;
   std::string label(std::string_view name, std::string_view value) const;     // merge patch

@@ -63,4 +63,9 @@ bool KindTable::serves_version(std::string_view group, std::string_view version)
   });
 }
 
+bool KindTable::has_built_in_group(std::string_view group) const {
+  return std::ranges::any_of(
+      kinds_, [&](const KindPtr& kind) { return kind->group == group && !kind->custom; });
+}
+
 }  // namespace yard

@@ -31,6 +31,8 @@ class KindTable {
   };
   // In discovery order: a group's versions stand together, the preferred one first.
   const std::vector<GroupVersion>& group_versions() const { return group_versions_; }
+  // Upstream answers with a Status for every version of its own groups, served or not.
+  bool has_built_in_group(std::string_view group) const;
 
  private:
   std::vector<KindPtr> kinds_;

@@ -149,6 +149,10 @@ std::string schema_message(const Json& schema, int depth) {
   if (const Json* type = members.if_contains("type");
       type != nullptr && type->is_string() && reference.empty() && !keeps_unknown) {
     out += field(kSchemaType, field(kTypeValue, type->get_string()));
+  } else if (members.contains("oneOf") && type == nullptr) {
+    // A number or a text: the second version calls them texts, and its clients take numbers for
+    // those.
+    out += field(kSchemaType, field(kTypeValue, "string"));
   }
   if (const Json* items = members.if_contains("items");
       items != nullptr && items->is_object() && !keeps_unknown) {

@@ -87,8 +87,9 @@ void ApiServer::resource_request(const ExchangePtr& exchange, ResourcePath path)
       return entry.group == path.group && entry.version == path.version && !entry.kinds.empty() &&
              entry.kinds.front()->custom;
     });
-    if (!table->serves_version(path.group, path.version) || custom_group)
-      return exchange->plain(404, "404 page not found\n");
+    const bool is_known =
+        table->serves_version(path.group, path.version) || table->has_built_in_group(path.group);
+    if (!is_known || custom_group) return exchange->plain(404, "404 page not found\n");
     return exchange->fail(no_such_resource_error());
   }
   const Kind& kind = *exchange->kind;

@@ -9,6 +9,13 @@
 namespace yard {
 namespace {
 
+// /api/{version} or /apis/{group}/{version}.
+bool is_version_of_built_in_group(const KindTable& table, std::string_view path) {
+  const std::vector<std::string_view> parts = split(path, '/');
+  if (parts.size() == 3 && parts[1] == "api") return true;
+  return parts.size() == 4 && parts[1] == "apis" && table.has_built_in_group(parts[2]);
+}
+
 std::string health_text(std::string_view path, const Query& query, bool ready) {
   const std::string name(path.substr(1));
   std::string out;
@@ -193,6 +200,7 @@ void ApiServer::answer_path(const ExchangePtr& exchange) {
   if (tokens_ != nullptr && path == "/openid/v1/jwks")
     return exchange->document("application/jwk-set+json", tokens_->key_set());
   if (auto answer = discovery()->answer(request)) return exchange->finish(std::move(*answer));
+  if (is_version_of_built_in_group(*kinds(), path)) return exchange->fail(no_such_resource_error());
   exchange->plain(404, "404 page not found\n");
 }
 

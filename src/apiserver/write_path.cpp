@@ -295,6 +295,17 @@ void fill_server_metadata(const Kind& kind, const WriteContext& context, Random&
   if (kind.tracks_generation) metadata["generation"] = 1;
 }
 
+// A status that may come with a create belongs to nobody.
+void track_created(const WriteContext& context, Json& tree) {
+  Json status;
+  if (const Json* given = find(tree, "status"); given != nullptr && context.kind->has_status()) {
+    status = *given;
+    tree.get_object().erase("status");
+  }
+  track_update(nullptr, tree, *context.kind->schema, writer_of(context));
+  if (!status.is_null()) tree.get_object()["status"] = std::move(status);
+}
+
 // A create after decoding. `applied`: server-side apply has set managedFields already.
 Result<Change> create_from(const WriteContext& context, Json tree,
                            std::vector<std::string> warnings, bool applied) {
@@ -319,7 +330,7 @@ Result<Change> create_from(const WriteContext& context, Json tree,
     metadata["name"] = prefix.substr(0, kGeneratedBase) + random.name_suffix(kGeneratedSuffix);
   }
   if (kind.set_defaults) kind.set_defaults(tree);
-  if (!applied) track_update(nullptr, tree, *kind.schema, writer_of(context));
+  if (!applied) track_created(context, tree);
   fill_server_metadata(kind, context, random, metadata_of(tree));
   TRY(check_namespace_accepts(context, text_at(tree, {"metadata", "name"})));
   if (kind.prepare_create) TRY(kind.prepare_create(tree, admission(context, random, warnings)));

@@ -23,6 +23,7 @@
 #include "node/cgroup_folders.h"
 #include "node/end_pods.h"
 #include "node/network/island_network.h"
+#include "node/transient.h"
 
 namespace yard {
 namespace {
@@ -298,6 +299,7 @@ void add_down(Program& program) {
       end_pods(folder->path(), std::chrono::milliseconds(kPodGraceMs));
       if (pods > 0) std::printf("ended %d pod%s\n", pods, pods == 1 ? "" : "s");
       end_keeper(folder->path());
+      settle_transient(folder->path());
       sweep_all_cgroups(std::filesystem::absolute(folder->path()).lexically_normal().string());
       return kOk;
     };

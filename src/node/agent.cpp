@@ -18,6 +18,8 @@ namespace {
 
 const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
 using std::chrono::seconds;
+constexpr size_t kMostTrees = 32;
+constexpr Duration kFirstStatusHold = std::chrono::milliseconds(100);
 constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
 
 std::string_view image_named(const Json& pod, std::string_view container) {
@@ -180,9 +182,14 @@ void Agent::on_pod(const ObjectEvent& event) {
   sync_later(pod.uid);
 }
 
+// A look that is due for several reasons is taken once.
 void Agent::sync_later(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end() || std::exchange(found->second.posted, true)) return;
   loop_.post([this, uid, alive = alive_] {
-    if (*alive) sync(uid);
+    if (!*alive) return;
+    const auto there = pods_.find(uid);
+    if (there != pods_.end() && there->second.posted) sync(uid);
   });
 }
 
@@ -190,6 +197,7 @@ void Agent::sync(const std::string& uid) {
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return;
   Pod& pod = found->second;
+  pod.posted = false;
   pod.again = pod.again || pod.busy;
   const ObjectPtr object = client_.get(kPod, pod.ns, pod.name);
   if (pod.gone || object == nullptr || object->uid() != pod.uid) {
@@ -198,11 +206,29 @@ void Agent::sync(const std::string& uid) {
   }
   if (shut_down_since_) look_at_shutdown();
   judge_shim(pod, *object);
-  PodWorld world = observe(pod, object->tree());
+  // A pod is looked at more often than it changes.
+  Json tree = pod.object == object ? std::move(pod.tree) : object->tree();
+  pod.object = nullptr;
+  PodWorld world = observe(pod, std::move(tree));
   PodPlan plan = plan_pod(world);
   if (const std::string text = to_text(plan); !text.empty())
     log_debug("pod {}/{}: {}", pod.ns, pod.name, text);
   act(pod, world, std::move(plan));
+  keep_tree(pod, object, std::move(world.pod));
+}
+
+// Only of the newest few: a tree is several times its object's bytes.
+void Agent::keep_tree(Pod& pod, const ObjectPtr& object, Json tree) {
+  pod.tree = std::move(tree);
+  pod.object = object;
+  if (std::ranges::find(with_tree_, pod.uid) != with_tree_.end()) return;
+  with_tree_.push_back(pod.uid);
+  if (with_tree_.size() <= kMostTrees) return;
+  if (const auto oldest = pods_.find(with_tree_.front()); oldest != pods_.end()) {
+    oldest->second.tree = nullptr;
+    oldest->second.object = nullptr;
+  }
+  with_tree_.pop_front();
 }
 
 PodWorld Agent::observe(Pod& pod, Json tree) {
@@ -242,7 +268,7 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
 void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   // While a status is being stored containers need not wait for the disk; what the next one tells
   // follows it.
-  const bool may_write = !pod.busy;
+  const bool may_write = !pod.busy && !holds_status(pod, plan);
   // What a status tells is announced once that status is stored: a lost race announces nothing
   // twice.
   std::vector<EventNote> announced;
@@ -289,15 +315,26 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   if (plan.delete_object) delete_object(pod);
 }
 
-LaunchFacts Agent::launch_facts(const Pod& pod) const {
+// Most pods run within milliseconds: then one status tells it all, and one write is spared.
+bool Agent::holds_status(Pod& pod, const PodPlan& plan) {
+  if (!plan.status_may_wait) return false;
+  if (!pod.hold_status) pod.hold_status = loop_.now() + kFirstStatusHold;
+  if (loop_.now() >= *pod.hold_status) return false;
+  wait_until(pod, *pod.hold_status);
+  return true;
+}
+
+LaunchFacts Agent::launch_facts(const Pod& pod) {
   LaunchFacts out;
   out.env.pod_ip = pod.pod_ip;
   out.env.host_ip = options_.address;
-  if (const ObjectPtr node = client_.get(kNode, "", options_.name)) {
-    const Json tree = node->tree();
-    if (const Json* allocatable = find_path(tree, {"status", "allocatable"}))
-      out.env.allocatable = *allocatable;
+  if (const ObjectPtr node = client_.get(kNode, "", options_.name); node != node_) {
+    node_ = node;
+    const Json tree = node != nullptr ? node->tree() : Json();
+    const Json* allocatable = find_path(tree, {"status", "allocatable"});
+    allocatable_ = allocatable != nullptr ? *allocatable : Json();
   }
+  if (!allocatable_.is_null()) out.env.allocatable = allocatable_;
   out.env.find = [this, ns = pod.ns](std::string_view kind, std::string_view name) {
     const bool is_volume = kind == "PersistentVolume";  // the only one without a namespace
     const ObjectPtr object = client_.get({"v1", std::string(kind)}, is_volume ? "" : ns, name);

@@ -2,6 +2,7 @@
 // The node agent: for each pod bound to this node observe → plan (plan_pod.h) → act. It knows the
 // cluster through Client and processes through PodRuntime. Loop thread.
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -55,6 +56,10 @@ class Agent {
     std::string uid, ns, name;
     bool busy = false;  // a write is under way; then the pod is looked at again
     bool again = false;
+    bool posted = false;  // a look is on its way
+    ObjectPtr object;     // what `tree` was read from
+    Json tree;
+    std::optional<Time> hold_status;  // its first status waits until then for something to tell
     bool starting = false;
     bool shim_begins = false;       // it is up, and no container has started yet
     bool gone = false;              // its object is no more
@@ -80,8 +85,10 @@ class Agent {
   Pod& pod_of(std::string_view uid, std::string_view ns, std::string_view name);
   void sync_later(const std::string& uid);
   void sync(const std::string& uid);
+  void keep_tree(Pod& pod, const ObjectPtr& object, Json tree);
   PodWorld observe(Pod& pod, Json tree);
   void act(Pod& pod, PodWorld& world, PodPlan plan);
+  bool holds_status(Pod& pod, const PodPlan& plan);
   void observe_gate(Pod& pod, PodWorld& world);
   void knock(Pod& pod, const PodWorld& world);
   void start_pod(Pod& pod, const Json& tree);
@@ -113,7 +120,7 @@ class Agent {
   void delete_object(Pod& pod);
   void wait_until(Pod& pod, Time at);
   std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);
-  LaunchFacts launch_facts(const Pod& pod) const;
+  LaunchFacts launch_facts(const Pod& pod);
   std::vector<Json> services_beside(const Pod& pod) const;
   bool give_gpus(Pod& pod, const Json& tree);
   void notice_outsiders(const Pod& pod);
@@ -138,6 +145,9 @@ class Agent {
   bool looks_at_room_ = false;
   PodTokens tokens_;
   std::map<std::string, Pod, std::less<>> pods_;
+  std::deque<std::string> with_tree_;  // uids
+  ObjectPtr node_;                     // what `allocatable_` was read from
+  Json allocatable_;                   // of the node
   Client::Subscription subscription_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

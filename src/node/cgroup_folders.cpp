@@ -166,8 +166,6 @@ CgroupPlace prepare_cgroups(const std::string& state_folder) {
   }
   const auto bases = cgroup_bases(place.roots, place.name);
   note(state_folder, bases);
-  for (const std::string& base : bases)
-    rmdir(base.c_str());  // pods make it again; stays while there are any
   return place;
 }
 
@@ -183,10 +181,8 @@ std::vector<std::string> noted_cgroups(const std::string& state_folder) {
 }
 
 void sweep_pod_cgroups(const std::vector<std::string>& bases, const std::string& uid) {
-  for (const std::string& base : bases) {
+  for (const std::string& base : bases)
     sweep_pod(base + "/" + uid);
-    rmdir(base.c_str());  // stays while other pods are in it
-  }
 }
 
 void sweep_lost_cgroups(const std::string& state_folder) {
@@ -196,7 +192,6 @@ void sweep_lost_cgroups(const std::string& state_folder) {
       if (!fs::exists(state_folder + "/run" + pod.substr(pod.find_last_of('/')), code))
         sweep_pod(pod);
     }
-    rmdir(base.c_str());
   }
 }
 

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <sys/stat.h>
 
+#include "base/strings.h"
+
 namespace yard {
 namespace {
 
@@ -37,10 +39,11 @@ PodUsage usage_of(const PodFolders& folders) {
   for_each_folder(folders.run + "/volumes", [&](const std::filesystem::path& path) {
     out.volumes[path.filename().string()] = disk_usage(path.string());
   });
-  // layer/<container>.<run>; names of containers have no dot.
-  for_each_folder(folders.run + "/layer", [&](const std::filesystem::path& path) {
-    const std::string name = path.filename().string();
-    out.containers[name.substr(0, name.find('.'))] += disk_usage(path.string());
+  // upper.<container>.<run>; names of containers have no dot.
+  for_each_folder(folders.run, [&](const std::filesystem::path& path) {
+    const auto parts = split(path.filename().native(), '.');
+    if (parts.size() == 3 && parts[0] == "upper")
+      out.containers[std::string(parts[1])] += disk_usage(path.string());
   });
   for_each_folder(folders.logs, [&](const std::filesystem::path& path) {
     out.containers[path.filename().string()] += disk_usage(path.string());

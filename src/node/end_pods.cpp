@@ -45,7 +45,7 @@ void on_message(Shim& shim, std::string_view message) {
   if (shim.told) return;
   shim.told = true;
   // The next server tells why it ended.
-  if (auto marked = write_text(PodFolders{shim.folder, ""}.shutdown_mark(), "", 0600); !marked)
+  if (auto marked = write_text(PodFolders{shim.folder, "", ""}.shutdown_mark(), "", 0600); !marked)
     log_warning("{}", marked.error().message);
   for (size_t i = 1; i < words.size(); ++i) {
     const auto parts = split(words[i], ':');

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,6 +74,18 @@ std::optional<std::string> read_tail(const std::string& path, size_t limit) {
   const off_t size = lseek(fd, 0, SEEK_END);
   lseek(fd, std::max<off_t>(0, size - static_cast<off_t>(limit)), SEEK_SET);
   return read_all(fd, limit);
+}
+
+void spread_subfolders(const std::string& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  int flags = 0;
+  if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_TOPDIR_FL) == 0) {
+    flags |= FS_TOPDIR_FL;
+    if (ioctl(fd, FS_IOC_SETFLAGS, &flags) != 0)
+      log_debug("folders below {} stay together: {}", folder, std::strerror(errno));
+  }
+  close(fd);
 }
 
 namespace {

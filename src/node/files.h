@@ -17,6 +17,9 @@ Result<void> write_text(const std::string& path, std::string_view text, int mode
 std::optional<std::string> read_text(const std::string& path, size_t limit);
 // The last `limit` bytes.
 std::optional<std::string> read_tail(const std::string& path, size_t limit);
+// The folders below have nothing to do with each other: ext4 then puts each where there is room,
+// rather than all into one group whose recently freed inodes it searches one by one.
+void spread_subfolders(const std::string& folder);
 void remove_folder(const std::string& path);  // and all below; what cannot be removed is logged
 
 }  // namespace yard

@@ -30,9 +30,9 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
                                [&](const LaunchMount& each) { return each.target == target; });
   };
   if (!pod.hosts.empty() && !is_taken("/etc/hosts"))
-    out.push_back(mount(folders.run + "/hosts", "/etc/hosts"));
+    out.push_back(mount(folders.transient + "/hosts", "/etc/hosts"));
   if (!pod.resolv_conf.empty() && !is_taken("/etc/resolv.conf"))
-    out.push_back(mount(folders.run + "/resolv.conf", "/etc/resolv.conf"));
+    out.push_back(mount(folders.transient + "/resolv.conf", "/etc/resolv.conf"));
   if (!launch.message_path.empty() && !is_taken(launch.message_path)) {
     out.push_back(mount(folders.message(launch.container, launch.run), launch.message_path));
   }
@@ -41,12 +41,13 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
   std::ranges::stable_sort(sorted, {}, [](const LaunchMount& each) { return each.target; });
   for (const LaunchMount& each : sorted) {
     const auto volume = std::ranges::find(pod.volumes, each.volume, &LaunchVolume::name);
-    const bool host_path =
-        volume != pod.volumes.end() && volume->type == LaunchVolume::Type::HostPath;
+    const LaunchVolume::Type type =
+        volume == pod.volumes.end() ? LaunchVolume::Type::Empty : volume->type;
+    const bool host_path = type == LaunchVolume::Type::HostPath;
     const bool is_images = !each.host_path.empty();
     JsonObject entry = mount(is_images   ? each.host_path
                              : host_path ? volume->path
-                                         : folders.volume(each.volume),
+                                         : folders.volume(each.volume, type),
                              each.target);
     entry["subPath"] = each.sub_path;
     entry["readOnly"] = each.read_only;
@@ -70,18 +71,20 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
                             std::string_view boot_id) {
   JsonArray memory;
   if (!launch.host_ipc)
-    memory.push_back(JsonObject{{"folder", folders.run + "/shm"},
+    memory.push_back(JsonObject{{"folder", folders.transient + "/shm"},
                                 {"bytes", launch.shared_memory_bytes},
                                 {"group", -1},
                                 {"shared", !launch.shares_memory_with.empty()}});
-  JsonArray volumes;
+  JsonArray volumes, transient;
   for (const LaunchVolume& volume : launch.volumes) {
     if (volume.type == LaunchVolume::Type::Memory)
-      memory.push_back(JsonObject{{"folder", folders.volume(volume.name)},
+      memory.push_back(JsonObject{{"folder", folders.volume(volume.name, volume.type)},
                                   {"bytes", volume.bytes},
                                   {"group", volume.group.value_or(-1)}});
     if (volume.type == LaunchVolume::Type::HostPath)
       volumes.push_back(JsonObject{{"name", volume.name}, {"path", volume.path}});
+    else if (volume.type != LaunchVolume::Type::Empty)
+      transient.emplace_back(volume.name);
   }
   return to_text(JsonObject{{"version", 1},
                             {"uid", launch.uid},
@@ -95,6 +98,8 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
                             {"gpus", JsonArray(launch.gpus.begin(), launch.gpus.end())},
                             {"hostNetwork", launch.host_network},
                             {"logFolder", folders.logs},
+                            {"transientFolder", folders.transient},
+                            {"transientVolumes", std::move(transient)},
                             {"hostIPC", launch.host_ipc},
                             {"sharedWith", launch.shares_memory_with},
                             {"hostPID", launch.host_pid},

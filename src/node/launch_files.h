@@ -12,11 +12,15 @@ namespace yard {
 
 // Where the things of one pod lie.
 struct PodFolders {
-  std::string run;   // <state>/run/<uid>
-  std::string logs;  // <state>/logs/<namespace>_<pod>_<uid>
-  std::string volume(std::string_view name) const { return run + "/volumes/" + std::string(name); }
+  std::string run;        // <state>/run/<uid>: what outlives the machine, and what may be large
+  std::string logs;       // <state>/logs/<namespace>_<pod>_<uid>
+  std::string transient;  // the rest, in memory (node/transient.h), or `run` again
+  std::string volume(std::string_view name, LaunchVolume::Type type) const {
+    const bool is_large = type == LaunchVolume::Type::Empty;
+    return (is_large ? run : transient) + "/volumes/" + std::string(name);
+  }
   std::string message(std::string_view container, int number) const {
-    return run + "/messages/" + std::string(container) + "." + std::to_string(number);
+    return transient + "/messages/" + std::string(container) + "." + std::to_string(number);
   }
   std::string log(std::string_view container, int number) const {
     return logs + "/" + std::string(container) + "/" + std::to_string(number) + ".log";
@@ -24,7 +28,7 @@ struct PodFolders {
   // Made by `down`, when it has ended a pod that ran and no server was there to say so.
   std::string shutdown_mark() const { return run + "/shutdown"; }
   std::string container_file(std::string_view container, int number) const {
-    return run + "/" + std::string(container) + "." + std::to_string(number) + ".json";
+    return transient + "/" + std::string(container) + "." + std::to_string(number) + ".json";
   }
 };
 

@@ -225,6 +225,14 @@ void plan_finished_pod(const PodWorld& world, PodPlan& plan) {
   }
 }
 
+// A first status that only says that containers are being created.
+bool is_overtaken_soon(const PodWorld& world, const PodPlan& plan, const Json& stored) {
+  const bool starts =
+      plan.start_pod || world.starting || !plan.start.empty() || !world.requested.empty();
+  return starts && world.problems.empty() && text_at(*plan.status, {"phase"}) == "Pending" &&
+         find(stored, "startTime") == nullptr;
+}
+
 }  // namespace
 
 void look_again_at(PodPlan& plan, Time at) {
@@ -250,7 +258,10 @@ PodPlan plan_pod(const PodWorld& world) {
   plan_probes(world, view, plan);
   Json next = next_status(world, view);
   std::ranges::move(status_events(world, view, next), std::back_inserter(plan.events));
-  if (status == nullptr || !equal(*status, next)) plan.status = std::move(next);
+  if (status == nullptr || !equal(*status, next)) {
+    plan.status = std::move(next);
+    plan.status_may_wait = status != nullptr && is_overtaken_soon(world, plan, *status);
+  }
   return plan;
 }
 

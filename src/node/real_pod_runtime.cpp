@@ -24,6 +24,7 @@
 #include "node/journal.h"
 #include "node/shim_socket.h"
 #include "node/stray_processes.h"
+#include "node/transient.h"
 #include "node/volume_files.h"
 
 namespace yard {
@@ -65,8 +66,10 @@ void remove_run(const PodFolders& folders, std::string_view container, int run) 
   unlink(folders.message(container, run).c_str());
   unlink(folders.container_file(container, run).c_str());
   const std::string name = std::string(container) + "." + std::to_string(run);
-  remove_folder(folders.run + "/layer/" + name);
-  remove_folder(folders.run + "/mountpoints/" + name);
+  for (const char* folder : {"/upper.", "/work."})
+    remove_folder(folders.run + folder + name);
+  for (const char* folder : {"/root/", "/mountpoints/"})
+    remove_folder(folders.transient + folder + name);
 }
 
 // The lists of jobs whose pods have gone (node/sandbox/job_memory.h).
@@ -91,6 +94,7 @@ RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string
       state_(std::move(state_folder)),
       shim_(std::move(shim)),
       boot_id_(trim(read_text("/proc/sys/kernel/random/boot_id", 64).value_or(""))),
+      transient_(prepare_transient(state_)),
       network_(network),
       cgroups_(prepare_cgroups(state_)),
       shim_calls_(loop) {}
@@ -102,11 +106,14 @@ RealPodRuntime::~RealPodRuntime() {
     loop_.forget_readable(pod->socket);
     close(pod->socket);
   }
+  for (const std::string& base : cgroup_bases(cgroups_.roots, cgroups_.name))
+    rmdir(base.c_str());  // stays while there are pods in it
 }
 
 PodFolders RealPodRuntime::folders_of(const PodLaunch& launch) const {
-  return {state_ + "/run/" + launch.uid,
-          state_ + "/logs/" + log_folder_name(launch.ns, launch.name, launch.uid)};
+  const std::string run = state_ + "/run/" + launch.uid;
+  return {run, state_ + "/logs/" + log_folder_name(launch.ns, launch.name, launch.uid),
+          transient_.empty() ? run : transient_ + "/" + launch.uid};
 }
 
 RealPodRuntime::Pod* RealPodRuntime::find_pod(std::string_view uid) {
@@ -129,7 +136,7 @@ std::vector<std::string> RealPodRuntime::pods() const {
 std::string RealPodRuntime::log_path(std::string_view ns, std::string_view name,
                                      std::string_view uid, std::string_view container,
                                      int run) const {
-  return PodFolders{"", state_ + "/logs/" + log_folder_name(ns, name, uid)}.log(container, run);
+  return PodFolders{"", state_ + "/logs/" + log_folder_name(ns, name, uid), ""}.log(container, run);
 }
 
 void RealPodRuntime::report(const std::string& uid) {
@@ -142,9 +149,15 @@ void RealPodRuntime::report(const std::string& uid) {
 
 void RealPodRuntime::recover(std::function<void()> done) {
   std::error_code code;
+  for (const char* folder : {"/run", "/logs"}) {
+    if (auto made = make_folders(state_ + folder, 0700); !made)
+      log_warning("{}", made.error().message);
+    spread_subfolders(state_ + folder);
+  }
   for (const auto& entry : std::filesystem::directory_iterator(state_ + "/run", code)) {
     if (entry.is_directory(code)) adopt(entry.path().filename().string());
   }
+  sweep_transient(state_);
   std::set<std::string> groups;
   for (const auto& [uid, pod] : pods_)
     groups.insert(pod->launch.shares_memory_with);
@@ -163,6 +176,7 @@ void RealPodRuntime::adopt(const std::string& uid) {
   const Json launch = read_json(folder + "/launch.json");
   if (text_at(launch, {"uid"}) != uid) {
     // The server died before the launch was written: no shim was started.
+    remove_folder(transient_of(state_, uid));
     remove_folder(folder);
     return;
   }
@@ -184,7 +198,14 @@ void RealPodRuntime::adopt(const std::string& uid) {
     volume.path = text_at(entry, {"path"});
     pod->launch.volumes.push_back(std::move(volume));
   }
+  for (const Json& name : list_at(launch, {"transientVolumes"})) {
+    LaunchVolume volume;
+    volume.name = text_of(name);
+    volume.type = LaunchVolume::Type::Files;
+    pod->launch.volumes.push_back(std::move(volume));
+  }
   pod->folders = folders_of(pod->launch);
+  pod->folders.transient = transient_of(state_, uid);
   pod->record.uid = uid;
   pod->record.ns = pod->launch.ns;
   pod->record.name = pod->launch.name;
@@ -205,55 +226,101 @@ void RealPodRuntime::adopt(const std::string& uid) {
   shim_ended(kept);
 }
 
+// What a pod's start needs, and what came of it.
+struct RealPodRuntime::Start {
+  PodLaunch launch;
+  PodFolders folders;
+  PodNamespaces namespaces;
+  Result<void> made;
+  int child = 0, socket = -1;
+  std::function<void(Result<void>)> done;
+};
+
 void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>)> done) {
-  const PodFolders folders = folders_of(launch);
-  auto made = std::make_shared<Result<void>>();
-  auto kept = std::make_shared<PodLaunch>(std::move(launch));
-  loop_.run_blocking(
-      [made, kept, folders, boot_id = boot_id_] {
-        *made = [&]() -> Result<void> {
-          TRY(make_folders(folders.run + "/messages", 0700));
-          TRY(make_folders(folders.run + "/volumes", 0700));
-          TRY(make_folders(folders.logs, 0700));
-          TRY(write_text(folders.logs + "/pod.json", kept->about, 0600));
-          for (const LaunchVolume& volume : kept->volumes)
-            TRY(make_volume(volume, folders.volume(volume.name)));
-          if (!kept->hosts.empty()) TRY(write_text(folders.run + "/hosts", kept->hosts, 0644));
-          if (!kept->resolv_conf.empty())
-            TRY(write_text(folders.run + "/resolv.conf", kept->resolv_conf, 0644));
-          // The shim syncs it before its first journal entry: a start does not wait for the disk.
-          return write_text(folders.run + "/launch.json", pod_launch_text(*kept, folders, boot_id),
-                            0600);
-        }();
-      },
-      [this, made, kept, folders, alive = alive_, done = std::move(done)] {
-        if (!*alive) return;
-        if (!*made) return done(*made);
-        Pod* pod = find_pod(kept->uid);
-        if (pod == nullptr) {
-          pod = (pods_[kept->uid] = std::make_unique<Pod>()).get();
-          pod->record.uid = kept->uid;
-          pod->record.ns = kept->ns;
-          pod->record.name = kept->name;
+  auto start = std::make_shared<Start>();
+  start->folders = folders_of(launch);
+  start->launch = std::move(launch);
+  start->done = std::move(done);
+  const auto write = [start, boot_id = boot_id_] {
+    start->made = write_pod_files(*start, boot_id);
+  };
+  const auto spawn = [start, shim = shim_] {
+    if (start->made) start->made = spawn_shim(*start, shim);
+    close_namespaces(start->namespaces);
+  };
+  const auto take = [this, start, alive = alive_] {
+    if (*alive) take_started(*start);
+  };
+  if (start->launch.host_network || network_.facts().island) {
+    // The files and the shim in one go: the island's names are not in them.
+    prepare_network(start, [this, write, spawn, take] {
+      loop_.run_blocking(
+          [write, spawn] {
+            write();
+            spawn();
+          },
+          take);
+    });
+    return;
+  }
+  loop_.run_blocking(write, [this, start, spawn, take, alive = alive_] {
+    if (!*alive) return;
+    if (!start->made) return start->done(start->made);
+    prepare_network(start, [this, spawn, take] { loop_.run_blocking(spawn, take); });
+  });
+}
+
+// The pod's namespaces, then `next`; without them the start is over.
+void RealPodRuntime::prepare_network(const std::shared_ptr<Start>& start,
+                                     std::function<void()> next) {
+  if (start->launch.host_network) return next();
+  network_.prepare_start(
+      start->launch.uid, start->launch.address,
+      [this, start, next = std::move(next), alive = alive_](const Result<PodNamespaces>& prepared) {
+        if (!*alive) {
+          if (prepared) close_namespaces(*prepared);
+          return;
         }
-        pod->launch = std::move(*kept);
-        pod->folders = folders;
-        pod->record.address = pod->launch.address;
-        pod->record.gpus = pod->launch.gpus;
-        if (pod->launch.host_network) return done(spawn_shim(*pod, {}));
-        network_.prepare_start(pod->record.uid, pod->launch.address,
-                               [this, uid = pod->record.uid, alive,
-                                done = std::move(done)](const Result<PodNamespaces>& prepared) {
-                                 Pod* there = *alive ? find_pod(uid) : nullptr;
-                                 if (there == nullptr || !prepared) {
-                                   if (prepared) close_namespaces(*prepared);
-                                   return done(prepared ? error(Reason::NotFound, "the pod is gone")
-                                                        : prepared.error());
-                                 }
-                                 done(spawn_shim(*there, *prepared));
-                                 close_namespaces(*prepared);
-                               });
+        if (prepared) {
+          start->namespaces = *prepared;
+          return next();
+        }
+        loop_.post([start, problem = prepared.error()] { start->done(problem); });
       });
+}
+
+void RealPodRuntime::take_started(Start& start) {
+  if (!start.made) return start.done(start.made);
+  Pod* pod = find_pod(start.launch.uid);
+  if (pod == nullptr) pod = (pods_[start.launch.uid] = std::make_unique<Pod>()).get();
+  pod->record.uid = start.launch.uid;
+  pod->record.ns = start.launch.ns;
+  pod->record.name = start.launch.name;
+  pod->record.address = start.launch.address;
+  pod->record.gpus = start.launch.gpus;
+  pod->launch = std::move(start.launch);
+  pod->folders = start.folders;
+  pod->child = start.child;
+  watch(*pod, start.socket);
+  start.done({});
+}
+
+// Blocking.
+Result<void> RealPodRuntime::write_pod_files(const Start& start, const std::string& boot_id) {
+  const PodFolders& folders = start.folders;
+  const PodLaunch& launch = start.launch;
+  TRY(make_folders(folders.run, 0700));
+  TRY(make_folders(folders.transient + "/messages", 0700));
+  TRY(make_folders(folders.transient + "/volumes", 0700));
+  TRY(make_folders(folders.logs, 0700));
+  TRY(write_text(folders.logs + "/pod.json", launch.about, 0600));
+  for (const LaunchVolume& volume : launch.volumes)
+    TRY(make_volume(volume, folders.volume(volume.name, volume.type)));
+  if (!launch.hosts.empty()) TRY(write_text(folders.transient + "/hosts", launch.hosts, 0644));
+  if (!launch.resolv_conf.empty())
+    TRY(write_text(folders.transient + "/resolv.conf", launch.resolv_conf, 0644));
+  // The shim syncs it before its journal: a start does not wait for the disk.
+  return write_text(folders.run + "/launch.json", pod_launch_text(launch, folders, boot_id), 0600);
 }
 
 void RealPodRuntime::replace_files(std::string_view uid, LaunchVolume volume) {
@@ -261,21 +328,25 @@ void RealPodRuntime::replace_files(std::string_view uid, LaunchVolume volume) {
   if (pod == nullptr || volume.type != LaunchVolume::Type::Files) return;
   auto kept = std::make_shared<LaunchVolume>(std::move(volume));
   loop_.run_blocking(
-      [kept, folder = pod->folders.volume(kept->name)] {
+      [kept, folder = pod->folders.volume(kept->name, kept->type)] {
         if (auto updated = update_volume_files(*kept, folder); !updated)
           log_warning("a volume keeps its old files: {}", updated.error().message);
       },
       [] {});
 }
 
-Result<void> RealPodRuntime::spawn_shim(Pod& pod, const PodNamespaces& namespaces) {
+// Blocking: the caller sleeps until the shim's program is loaded.
+Result<void> RealPodRuntime::spawn_shim(Start& start, const std::string& shim) {
+  const PodNamespaces& namespaces = start.namespaces;
+  const PodFolders& folders = start.folders;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
     return system_error("cannot make a socket for the pod");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, (pod.folders.run + "/shim.log").c_str(),
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO,
+                                   (folders.transient + "/shim.log").c_str(),
                                    O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
@@ -291,18 +362,17 @@ Result<void> RealPodRuntime::spawn_shim(Pod& pod, const PodNamespaces& namespace
   posix_spawn_file_actions_addclosefrom_np(&actions, next);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t all, none;
-  sigfillset(&all);
+  // What is ignored here may be ignored there: its children begin with all signals as they come.
+  sigset_t none;
   sigemptyset(&none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   const char* arguments[] = {
-      "trainyard-shim",     pod.folders.run.c_str(), "3",    inherited[0].c_str(),
-      inherited[1].c_str(), inherited[2].c_str(),    nullptr};
+      "trainyard-shim",     folders.run.c_str(),  "3",    inherited[0].c_str(),
+      inherited[1].c_str(), inherited[2].c_str(), nullptr};
   const char* environment[] = {nullptr};
   pid_t pid = 0;
-  const int problem = posix_spawn(&pid, shim_.c_str(), &actions, &attributes,
+  const int problem = posix_spawn(&pid, shim.c_str(), &actions, &attributes,
                                   const_cast<char**>(arguments), const_cast<char**>(environment));
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
@@ -313,10 +383,10 @@ Result<void> RealPodRuntime::spawn_shim(Pod& pod, const PodNamespaces& namespace
   if (problem != 0) {
     close(ends[0]);
     errno = problem;
-    return system_error("cannot start the pod's shim " + shim_);
+    return system_error("cannot start the pod's shim " + shim);
   }
-  pod.child = pid;
-  watch(pod, ends[0]);
+  start.child = pid;
+  start.socket = ends[0];
   return {};
 }
 
@@ -393,22 +463,22 @@ void RealPodRuntime::shim_ended(Pod& pod) {
     close(pod.socket);
     pod.socket = -1;
   }
-  if (pod.child > 0) {
-    loop_.run_blocking([child = pod.child] { waitpid(child, nullptr, 0); }, [] {});
-    pod.child = 0;
-  }
   pod.record.alive = false;
   mark_lost(pod.record, loop_.now());
-  sweep_cgroups(pod);
+  sweep_after(pod, std::exchange(pod.child, 0));
   report(pod.record.uid);
 }
 
 // A shim removes its groups itself; one that was killed has left them, and its processes die with
-// it a moment later.
-void RealPodRuntime::sweep_cgroups(const Pod& pod) const {
+// it a moment later. `child` is its pid when it is ours to wait for.
+void RealPodRuntime::sweep_after(const Pod& pod, int child) const {
   loop_.run_blocking(
-      [state = state_, uid = pod.record.uid, folder = pod.folders.run,
+      [state = state_, uid = pod.record.uid, folder = pod.folders.run, child,
        by_mounts = pod.launch.host_pid && cgroup_bases(cgroups_.roots, "").empty()] {
+        int status = 0;
+        const bool obeyed = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+                            WEXITSTATUS(status) == 0;
+        if (obeyed) return;
         if (by_mounts) kill_processes_mounting(folder);
         sweep_pod_cgroups(noted_cgroups(state), uid);
       },
@@ -430,31 +500,44 @@ void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch,
     return;
   }
   struct Work {
-    ContainerLaunch launch;
-    std::string file, text, message_file;
+    std::string container;
+    int run = 0;
+    std::string text;
     PodFolders folders;
     Result<void> written;
   };
   auto work = std::make_shared<Work>();
   work->text = container_launch_text(launch, pod->launch, pod->folders,
                                      container_cgroups(cgroups_.roots, cgroups_.name, uid, launch));
-  work->file = pod->folders.container_file(launch.container, launch.run);
-  work->message_file = pod->folders.message(launch.container, launch.run);
+  work->container = std::move(launch.container);
+  work->run = launch.run;
   work->folders = pod->folders;
-  work->launch = std::move(launch);
+  const auto write = [work] {
+    const PodFolders& folders = work->folders;
+    work->written =
+        write_text(folders.container_file(work->container, work->run), work->text, 0600);
+    // The container's user may be anyone.
+    if (work->written)
+      work->written = write_text(folders.message(work->container, work->run), "", 0666);
+  };
+  const auto told = [this, work, uid = std::string(uid)]() -> Result<void> {
+    Pod* there = find_pod(uid);
+    if (there == nullptr) return error(Reason::NotFound, "the pod has no shim");
+    TRY(std::move(work->written));
+    return tell(*there, fmt::format("start {} {}", work->container, work->run));
+  };
+  if (pod->folders.transient != pod->folders.run && work->run < kMostRunsWithLog) {
+    // Two small files in memory: sooner written than handed over.
+    write();
+    return done(told());
+  }
   loop_.run_blocking(
-      [work] {
-        work->written = write_text(work->file, work->text, 0600);
-        // The container's user may be anyone.
-        if (work->written) work->written = write_text(work->message_file, "", 0666);
-        remove_run(work->folders, work->launch.container, work->launch.run - kMostRunsWithLog);
+      [work, write] {
+        write();
+        remove_run(work->folders, work->container, work->run - kMostRunsWithLog);
       },
-      [this, work, uid = std::string(uid), alive = alive_, done = std::move(done)] {
-        if (!*alive) return;
-        Pod* there = find_pod(uid);
-        if (there == nullptr) return done(error(Reason::NotFound, "the pod has no shim"));
-        if (!work->written) return done(work->written);
-        done(tell(*there, fmt::format("start {} {}", work->launch.container, work->launch.run)));
+      [told, alive = alive_, done = std::move(done)] {
+        if (*alive) done(told());
       });
 }
 
@@ -518,9 +601,8 @@ void RealPodRuntime::remove(std::string_view uid) {
   const auto found = pods_.find(uid);
   if (found == pods_.end() || found->second->record.alive) return;
   // Its launch goes first: a folder half removed is not taken for a pod.
-  const std::string folder = found->second->folders.run;
+  const PodFolders folders = found->second->folders;
   std::string job_list = found->second->launch.shares_memory_with;
-  sweep_cgroups(*found->second);
   pods_.erase(found);
   if (!job_list.empty()) {
     const bool is_last = std::ranges::none_of(pods_, [&](const auto& entry) {
@@ -529,10 +611,11 @@ void RealPodRuntime::remove(std::string_view uid) {
     job_list = is_last ? state_ + "/shared/" + job_list : "";
   }
   loop_.run_blocking(
-      [folder, job_list] {
+      [folders, job_list] {
         if (!job_list.empty()) unlink(job_list.c_str());
-        unlink((folder + "/launch.json").c_str());
-        remove_folder(folder);
+        unlink((folders.run + "/launch.json").c_str());
+        remove_folder(folders.transient);
+        remove_folder(folders.run);
       },
       [] {});
 }

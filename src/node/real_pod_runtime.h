@@ -58,22 +58,27 @@ class RealPodRuntime : public PodRuntime {
     int child = 0;  // the shim's pid when we started it
     size_t journal_read = 0;
   };
-  PodFolders folders_of(const PodLaunch& launch) const;
+  PodFolders folders_of(const PodLaunch& launch) const;  // of a pod that starts now
   Pod* find_pod(std::string_view uid);
   int socket_of(std::string_view uid) const;  // -1: no shim
   void adopt(const std::string& uid);
-  Result<void> spawn_shim(Pod& pod, const PodNamespaces& namespaces);
+  struct Start;
+  void prepare_network(const std::shared_ptr<Start>& start, std::function<void()> next);
+  void take_started(Start& start);
+  static Result<void> write_pod_files(const Start& start, const std::string& boot_id);
+  static Result<void> spawn_shim(Start& start, const std::string& shim);
   void watch(Pod& pod, int socket);
   void on_readable(const std::string& uid);
   void read_journal(Pod& pod);
   void read_message(const Pod& pod, ContainerRun& run) const;
   void shim_ended(Pod& pod);
-  void sweep_cgroups(const Pod& pod) const;
+  void sweep_after(const Pod& pod, int child) const;
   Result<void> tell(Pod& pod, const std::string& message);
   void report(const std::string& uid);
 
   Loop& loop_;
   std::string state_, shim_, boot_id_;
+  std::string transient_;  // where new pods have what need not last; "": in their run folders
   PodNetwork& network_;
   CgroupPlace cgroups_;
   ShimCalls shim_calls_;

@@ -138,9 +138,17 @@ std::vector<FilterStep> default_filter(uint64_t capabilities) {
 std::string filter_text(const std::vector<FilterStep>& filter) {
   std::string out;
   out.reserve(filter.size() * 16);
-  for (const FilterStep& step : filter)
-    fmt::format_to(std::back_inserter(out), "{:04x}{:02x}{:02x}{:08x}", step.code, step.if_true,
-                   step.if_false, step.operand);
+  // By hand: every start of a container writes some two thousand of these digits.
+  const auto add = [&](uint32_t number, int digits) {
+    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
+      out += "0123456789abcdef"[number >> shift & 15];
+  };
+  for (const FilterStep& step : filter) {
+    add(step.code, 4);
+    add(step.if_true, 2);
+    add(step.if_false, 2);
+    add(step.operand, 8);
+  }
   return out;
 }
 

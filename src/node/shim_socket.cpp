@@ -44,7 +44,8 @@ int connect_to_socket_in(const std::string& folder, int type) {
 }
 
 int connect_to_shim(const std::string& run_folder, bool blocking) {
-  return is_locked(run_folder + "/lock")
+  // A shim of an earlier version holds a file of its own.
+  return is_locked(run_folder + "/journal") || is_locked(run_folder + "/lock")
              ? connect_to_socket_in(run_folder, SOCK_SEQPACKET | (blocking ? 0 : SOCK_NONBLOCK))
              : -1;
 }

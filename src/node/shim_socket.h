@@ -12,7 +12,7 @@ namespace yard {
 // address can be. -1: nobody listens.
 int connect_to_socket_in(const std::string& folder, int type);
 
-// A connection to the shim of that run folder; -1 when none holds the folder's lock.
+// A connection to the shim of that run folder; -1 when none holds the folder's journal.
 int connect_to_shim(const std::string& run_folder, bool blocking);
 
 struct ShimMessage {

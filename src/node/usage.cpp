@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "json/json.h"
 #include "node/files.h"
+#include "node/transient.h"
 
 namespace yard {
 namespace {
@@ -74,7 +75,7 @@ void add_processes(std::vector<ContainerUsage>& usage,
   }
 }
 
-void add_pod(std::vector<ContainerUsage>& out, const fs::path& folder) {
+void add_pod(std::vector<ContainerUsage>& out, const std::string& uid, const fs::path& folder) {
   std::map<std::string, int> newest;
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(folder, failed)) {
@@ -88,7 +89,7 @@ void add_pod(std::vector<ContainerUsage>& out, const fs::path& folder) {
         folder.string() + "/" + container + "." + std::to_string(run) + ".json";
     const auto launch = parse_json(read_text(path, kMostLaunchFile).value_or(""));
     if (!launch) continue;
-    ContainerUsage usage{folder.filename().string(), container};
+    ContainerUsage usage{uid, container};
     std::string last_group;
     for (const Json& group : list_at(launch->value, {"cgroups"})) {
       usage.is_counted = true;
@@ -184,7 +185,8 @@ std::vector<ContainerUsage> container_usage(const std::string& state_folder,
   std::vector<ContainerUsage> out;
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(state_folder + "/run", failed)) {
-    if (entry.is_directory(failed)) add_pod(out, entry.path());
+    const std::string uid = entry.path().filename().string();
+    if (entry.is_directory(failed)) add_pod(out, uid, transient_of(state_folder, uid));
   }
   add_processes(out, processes);
   return out;

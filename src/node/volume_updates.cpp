@@ -74,6 +74,7 @@ void VolumeUpdates::on_pod(const ObjectEvent& event) {
       look_later(uid);
     return;
   }
+  if (event.type != ObjectEvent::Type::Added) return;  // it had no such volumes
   const Json tree = event.object->tree();
   Pod pod{std::string(event.object->ns()), std::string(event.object->name()), {}, false};
   for (const Json& volume : list_at(tree, {"spec", "volumes"})) {

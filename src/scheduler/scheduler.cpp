@@ -64,6 +64,14 @@ Json with_condition(const Json& pod, Json condition) {
   return out;
 }
 
+// What its metadata says of its gang: it changes with the job, and raises no generation.
+std::string_view gang_words(const Object& pod) {
+  const std::string_view metadata = pod.metadata();
+  const size_t at = metadata.find(R"("trainyard.dev/gang-size":")");
+  return at == std::string_view::npos ? ""
+                                      : metadata.substr(at, metadata.find_first_of(",}", at) - at);
+}
+
 }  // namespace
 
 Scheduler::Scheduler(Client& client, Loop& loop, bool shares_network)
@@ -124,7 +132,8 @@ void Scheduler::on_pod(const ObjectEvent& event) {
   }
   const auto known = waiting_.find(uid);
   const bool is_new = known == waiting_.end() || event.previous == nullptr ||
-                      event.previous->generation() != object.generation();
+                      event.previous->generation() != object.generation() ||
+                      gang_words(*event.previous) != gang_words(object);
   if (!is_new) {
     known->second.object = event.object;  // our own words about why it waits change nothing
     return;

@@ -2,6 +2,7 @@
 import base64
 import dataclasses
 import fcntl
+import glob
 import http.client
 import itertools
 import json
@@ -229,12 +230,13 @@ class Yard:
 
     def leftovers(self):
         """Processes that name the state folder or live in a mount of it (so do all of a pod, and their namespaces),
-        sockets in it that still answer, control groups."""
+        sockets in it that still answer, control groups, what pods had in memory."""
         def left():
             return [*(f"process {pid}" for pid in processes_naming(self.state)),
                     *(f"process {pid} in a pod" for pid in processes_mounting(self.state)),
                     *(f"socket {path}" for path in answering_sockets(self.state)),
-                    *(f"control group {path}" for path in self.cgroups if os.path.exists(path))]
+                    *(f"control group {path}" for path in self.cgroups if os.path.exists(path)),
+                    *(f"memory {path}" for path in memory_of(self.state))]
         try:
             eventually(lambda: not left(), deadline_s=5)
             return []
@@ -385,6 +387,18 @@ def is_unlocked(path):
             return True
         except BlockingIOError:
             return False
+
+
+def memory_of(state):
+    """Folders of its pods below /dev/shm; each names its state folder (src/node/transient.h)."""
+    found = []
+    for path in glob.glob("/dev/shm/trainyard-*"):
+        try:
+            with open(os.path.join(path, "state"), encoding="utf-8") as stream:
+                found += [path] if stream.read().strip() == os.path.abspath(state) else []
+        except OSError:
+            pass  # gone meanwhile, or another user's
+    return found
 
 
 def processes_naming(folder):

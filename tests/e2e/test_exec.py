@@ -192,8 +192,11 @@ def test_port_forward(kubectl):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     script = ("import http.server,os; os.chdir('/tmp'); open('big','wb').write(b'x'*5_000_000);"
-              f"http.server.ThreadingHTTPServer(('127.0.0.1',{port}),http.server.SimpleHTTPRequestHandler).serve_forever()")
+              f"server=http.server.ThreadingHTTPServer(('127.0.0.1',{port}),http.server.SimpleHTTPRequestHandler);"
+              "print('listening',flush=True); server.serve_forever()")
     run_pod(kubectl, "web", "python3", "-c", script)
+    # One connection that the pod refuses ends kubectl's forwarding for good.
+    eventually(lambda: "listening" in kubectl("logs", "web").out, DEADLINE_S)
     with kubectl.stream("port-forward", "pod/web", f":{port}") as stream:
         local = int(re.search(r"127.0.0.1:(\d+) ->", stream.line(DEADLINE_S))[1])
 

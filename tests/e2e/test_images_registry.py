@@ -28,6 +28,8 @@ def start(tmp_path):
 
 def configure(yard, *registries, **more):
     os.makedirs(yard.state, mode=0o700, exist_ok=True)
+    if yard.user:
+        os.chown(yard.state, yard.user.pw_uid, yard.user.pw_gid)
     entries = {registry.name: registry.config_entry() for registry in registries}
     for name, entry in more.get("entries", {}).items():
         entries.setdefault(name, {}).update(entry)

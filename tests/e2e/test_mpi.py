@@ -69,6 +69,7 @@ def test_ranks_of_two_workers_add_up(kubectl_one, file):
     for rank in (0, 1):
         assert f"rank {rank} of 2 on {name}-worker-{rank}" in said, said
     assert said.count("the sum is 3") == 2, said
+    kubectl_one("label", "pod", f"{name}-launcher", "seen=yes")  # as any pod
     pods = kubectl_one.json("get", "pods")["items"]
     launcher = next(pod for pod in pods if pod["metadata"]["name"] == f"{name}-launcher")
     assert launcher["status"]["containerStatuses"][0]["restartCount"] == 0, "it waits for its workers by itself"

@@ -91,13 +91,18 @@ class JobYard {
   // Pods that are neither ended nor on their way out, by name.
   std::vector<std::string> active() const {
     std::vector<std::string> out;
-    for (const Json& pod : pods()) {
-      const std::string_view phase = text_at(pod, {"status", "phase"});
-      if (phase != "Succeeded" && phase != "Failed" && !is_being_deleted(pod))
-        out.emplace_back(name_of(pod));
+    std::vector<ObjectPtr> objects = client->list(kPodResource, "default");
+    std::ranges::stable_sort(objects, {}, [](const ObjectPtr& pod) { return pod->created(); });
+    for (const ObjectPtr& pod : objects) {
+      const std::string& phase = phase_of(*pod);
+      if (phase != "Succeeded" && phase != "Failed" && !pod->is_being_deleted())
+        out.emplace_back(pod->name());
     }
     return out;
   }
+  // Without parsing: places among a pod's selectable fields.
+  static const std::string& node_of(const Object& pod) { return pod.fields()[0]; }
+  static const std::string& phase_of(const Object& pod) { return pod.fields()[6]; }
   std::string pod_of_index(int index) const {
     for (const Json& pod : pods()) {
       const std::string_view phase = text_at(pod, {"status", "phase"});

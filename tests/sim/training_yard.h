@@ -5,6 +5,7 @@
 #include <map>
 
 #include "controllers/training/training_controller.h"
+#include "scheduler/scheduler.h"
 #include "sim/job_yard.h"
 
 namespace yard {
@@ -16,6 +17,28 @@ class TrainingYard : public JobYard {
   }
 
   void start_training() { training = std::make_unique<TrainingController>(api.loop, *client); }
+  // A scheduler, and one node that has room for so many pods of training_spec's with a request.
+  void start_scheduler(int room) {
+    for (int tries = 0; tries < 100 && client->get({"v1", "Node"}, "", "n1") == nullptr; ++tries)
+      api.call("POST", "/api/v1/nodes", R"({"metadata":{"name":"n1"}})");
+    const auto ready = [&] {
+      const ObjectPtr node = client->get({"v1", "Node"}, "", "n1");
+      return node != nullptr && node->body().find("allocatable") != std::string_view::npos &&
+             node->body().find("taints") == std::string_view::npos;
+    };
+    const std::string amounts = fmt::format(
+        R"({{"cpu":"{}","memory":"64Gi","ephemeral-storage":"500Gi","pods":"110"}})", room);
+    for (int tries = 0; tries < 100 && !ready(); ++tries) {
+      api.patch("/api/v1/nodes/n1", R"({"spec":{"taints":null}})");
+      api.patch(
+          "/api/v1/nodes/n1/status",
+          fmt::format(R"({{"status":{{"capacity":{0},"allocatable":{0},"conditions":[{{"type":)"
+                      R"("Ready","status":"True"}}]}}}})",
+                      amounts));
+    }
+    EXPECT_TRUE(ready());
+    scheduler = std::make_unique<Scheduler>(*client, api.loop);
+  }
   void crash_and_start_all() {
     training.reset();
     crash_and_start();
@@ -108,6 +131,7 @@ class TrainingYard : public JobYard {
   }
 
   std::unique_ptr<TrainingController> training;
+  std::unique_ptr<Scheduler> scheduler;
 };
 
 // Types and counts as a spec: `Worker: 2 OnFailure`.
@@ -124,7 +148,7 @@ inline std::string training_spec(const std::string& kind_name, const std::vector
   for (const SpecType& type : types)
     spec += fmt::format(
         "    {}: {{replicas: {}, restartPolicy: {}, template: {{spec: {{containers: [{{name: {}, "
-        "image: i}}]}}}}}}\n",
+        "image: i, resources: {{requests: {{cpu: 1}}}}}}]}}}}}}\n",
         type.type, type.replicas, type.restart, kind.container);
   return spec;
 }

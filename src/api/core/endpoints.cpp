@@ -68,6 +68,8 @@ Kind endpoints_kind() {
   Kind row = ordinary_kind({"", "v1", "Endpoints", "endpoints"});
   row.short_names = {"ep"};
   row.creates_on_update = true;
+  row.deprecation_warning =
+      "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
   row.columns = endpoints_columns();
   row.cells = endpoints_cells;
   row.set_defaults = set_defaults;

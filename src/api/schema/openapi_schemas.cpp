@@ -104,7 +104,7 @@ void OpenApiSchemas::write_kind(std::string& out, const OpenApiKind& kind) {
 constexpr std::string_view kCustomMembers =
     R"("apiVersion":{"type":"string","description":"APIVersion defines the group and version this object is written in."},)"
     R"("kind":{"type":"string","description":"What sort of object this is."},)"
-    R"("metadata":)";
+    R"("metadata":{"description":"Standard object's metadata: its name, labels and owners, and what the server notes.",)";
 
 void OpenApiSchemas::write_crd(std::string& out, const OpenApiKind& kind) {
   out += R"({"type":"object")";
@@ -117,7 +117,6 @@ void OpenApiSchemas::write_crd(std::string& out, const OpenApiKind& kind) {
   }
   out += R"(,"properties":{)";
   out += kCustomMembers;
-  out += '{';
   write_reference(out, *builtin_schemas().find("meta.v1.ObjectMeta"));
   out += '}';
   if (const Json* properties = find(*kind.crd_schema, "properties");

@@ -13,6 +13,8 @@ const Framework& framework_of(const TrainingKind& kind) {
 }
 
 JsonObject variable(std::string_view name, std::string_view value) {
+  // An empty one is left out, as clients write it: a later update would find the pod changed.
+  if (value.empty()) return {{"name", name}};
   return {{"name", name}, {"value", value}};
 }
 

@@ -354,6 +354,35 @@ TEST(Frameworks, WhereNobodyElseWaitsAnInitContainerDoes) {
   EXPECT_TRUE(list_at(master, {"spec", "initContainers"}).empty());
 }
 
+TEST(Frameworks, OnTheMachinesNetworkEveryJobHasAPortOfItsOwn) {
+  const auto port_in = [](std::string_view uid, std::string_view spec, std::string_view type) {
+    const TrainingWorld world = training_world(training_tree(
+        "PyTorchJob", {{"Master"}, {"Worker", 2}},
+        fmt::format("{{metadata: {{uid: {}}}, spec: {{pytorchReplicaSpecs: {{Master: {{template: "
+                    "{{spec: {{{}}}}}}}, Worker: {{template: {{spec: {{{}}}}}}}}}}}}}",
+                    uid, spec, spec)));
+    const Json pod = PodMaker(world.job, *world.job.group(type), "", {}, 3).make(0);
+    const Json& container = list_at(pod, {"spec", "containers"}).at(0);
+    std::string out;
+    for (const Json& port : list_at(container, {"ports"}))
+      out += std::to_string(int_at(port, {"containerPort"})) + " ";
+    for (const Json& variable : list_at(container, {"env"}))
+      if (text_at(variable, {"name"}) == "MASTER_PORT") out += text_at(variable, {"value"});
+    return out;
+  };
+  EXPECT_EQ(port_in("u1", "", "Master"), "23456 23456");
+  const std::string first = port_in("u1", "hostNetwork: true", "Master");
+  const std::string port = first.substr(0, first.find(' '));
+  EXPECT_NE(port, "23456");
+  EXPECT_EQ(first, port + " " + port);
+  EXPECT_EQ(port_in("u1", "hostNetwork: true", "Worker"), port) << "it listens nowhere";
+  EXPECT_NE(port_in("u2", "hostNetwork: true", "Worker"), port) << "another job, another port";
+  const char* declared =
+      "hostNetwork: true, containers: [{name: pytorch, image: i, ports: [{name: pytorchjob-port, "
+      "containerPort: 7}]}]";
+  EXPECT_EQ(port_in("u1", declared, "Worker"), "7 7") << "what is said is right";
+}
+
 TEST(Frameworks, ElasticMetricsAskForAnAutoscaler) {
   const Json tree = training_tree(
       "PyTorchJob", {{"Worker", 2}},

@@ -29,7 +29,7 @@ size_t main_position(const TrainingKind& kind, const JsonArray& containers) {
 }
 
 // The port other replicas connect to, where the template does not declare it.
-void add_port(const TrainingKind& kind, JsonObject& spec) {
+void add_port(const TrainingKind& kind, int number, JsonObject& spec) {
   JsonArray* containers = containers_of(spec);
   if (containers == nullptr || containers->empty() || kind.port_name.empty()) return;
   Json& main = (*containers)[main_position(kind, *containers)];
@@ -37,7 +37,7 @@ void add_port(const TrainingKind& kind, JsonObject& spec) {
   for (const Json& port : list_at(main, {"ports"}))
     if (text_at(port, {"name"}) == kind.port_name) return;
   append_all(main.get_object(), "ports",
-             {JsonObject{{"name", kind.port_name}, {"containerPort", kind.port}}});
+             {JsonObject{{"name", kind.port_name}, {"containerPort", number}}});
 }
 
 void add_environment(const Framework& framework, const TrainingKind& kind, JsonObject& spec,
@@ -133,7 +133,9 @@ void PodMaker::set_labels() {
 void PodMaker::set_spec() {
   JsonObject& spec = stamp_["spec"].get_object();
   spec["restartPolicy"] = pod_restart_policy(job_, group_);
-  add_port(*job_.kind, spec);
+  // On the machine's own network only the leader listens there: pods of one job share a node.
+  const bool is_own = !bool_at(stamp_["spec"], {"hostNetwork"});
+  if (is_own || &group_ == job_.leader()) add_port(*job_.kind, group_.port, spec);
   if (framework_.waits_for == nullptr) return;
   const std::string awaited = framework_.waits_for(job_, group_, 0);
   if (awaited.empty()) return;
@@ -175,7 +177,7 @@ Json replica_service(const TrainingJob& job, const ReplicaGroup& group, int inde
                                    {"port", int_at(port, {"containerPort"})}});
   }
   if (!job.kind->port_name.empty() && names.insert(job.kind->port_name).second)
-    ports.push_back(JsonObject{{"name", job.kind->port_name}, {"port", job.kind->port}});
+    ports.push_back(JsonObject{{"name", job.kind->port_name}, {"port", group.port}});
   return JsonObject{
       {"apiVersion", "v1"},
       {"kind", "Service"},

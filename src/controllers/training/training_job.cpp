@@ -22,16 +22,25 @@ std::string_view default_restart(const TrainingKind& kind, std::string_view type
   return kind.restart_policy;
 }
 
-int port_of(const TrainingKind& kind, const Json* pod_template) {
+// On the machine's own network the ports of two jobs would meet: each job has its own, the same
+// whenever it is asked for (R13).
+int undeclared_port(const TrainingKind& kind, const Json* pod_template, std::string_view uid) {
+  constexpr int kFirst = 20'000, kCount = 10'000;  // below those the kernel gives out
+  if (pod_template == nullptr || !bool_at(*pod_template, {"spec", "hostNetwork"})) return kind.port;
+  return kFirst + static_cast<int>(hash_bytes(uid) % kCount);
+}
+
+int port_of(const TrainingKind& kind, const Json* pod_template, std::string_view uid) {
   const Json* container = pod_template == nullptr ? nullptr : main_container(kind, *pod_template);
   if (container == nullptr) return kind.port;
   for (const Json& port : list_at(*container, {"ports"}))
     if (text_at(port, {"name"}) == kind.port_name && !kind.port_name.empty())
       return static_cast<int>(int_at(port, {"containerPort"}));
-  return kind.port;
+  return undeclared_port(kind, pod_template, uid);
 }
 
-ReplicaGroup group_of(const TrainingKind& kind, std::string_view type, const Json& spec) {
+ReplicaGroup group_of(const TrainingKind& kind, std::string_view type, const Json& spec,
+                      std::string_view uid) {
   ReplicaGroup group;
   group.type = type;
   group.label = lower(type);
@@ -42,7 +51,7 @@ ReplicaGroup group_of(const TrainingKind& kind, std::string_view type, const Jso
   group.restart = restart_of(policy.empty() ? default_restart(kind, type) : policy);
   group.pod_template = find(spec, "template");
   group.template_names_restart = !text_at(spec, {"template", "spec", "restartPolicy"}).empty();
-  group.port = port_of(kind, group.pod_template);
+  group.port = port_of(kind, group.pod_template, uid);
   return group;
 }
 
@@ -51,7 +60,8 @@ void read_groups(TrainingJob& job) {
   const JsonObject& specs = map_at(*job.tree, {"spec", kind.replicas});
   for (const auto& member : specs) {
     const std::string_view type = canonical_type(kind, member.key());
-    if (job.group(type) == nullptr) job.groups.push_back(group_of(kind, type, member.value()));
+    if (job.group(type) == nullptr)
+      job.groups.push_back(group_of(kind, type, member.value(), job.uid));
   }
   const auto rank = [&](const ReplicaGroup& group) {
     const auto at = std::ranges::find(kind.types, std::string_view(group.type));

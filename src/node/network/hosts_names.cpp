@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "node/files.h"
 #include "node/network/dns_zone.h"
+#include "node/transient.h"
 
 namespace yard {
 namespace {
@@ -15,14 +16,17 @@ namespace {
 constexpr std::string_view kMark = "\n# Names of the cluster.\n";
 constexpr size_t kMostHosts = 4 << 20, kMostLaunch = 16 << 20;
 
-void write_into(const std::string& folder, const std::set<std::string>& records) {
-  const auto hosts = read_text(folder + "/hosts", kMostHosts);
-  const auto launch = parse_json(read_text(folder + "/launch.json", kMostLaunch).value_or(""));
+void write_into(const std::string& state, const std::string& uid,
+                const std::set<std::string>& records) {
+  const std::string path = transient_of(state, uid) + "/hosts";
+  const auto hosts = read_text(path, kMostHosts);
+  const auto launch =
+      parse_json(read_text(state + "/run/" + uid + "/launch.json", kMostLaunch).value_or(""));
   if (!hosts || !launch) return;
   const std::string text =
       with_hosts_lines(*hosts, hosts_lines(records, text_at(launch->value, {"namespace"})));
   if (text == *hosts) return;
-  if (auto written = write_text(folder + "/hosts", text, 0644); !written)
+  if (auto written = write_text(path, text, 0644); !written)
     log_warning("{}", written.error().message);
 }
 
@@ -69,7 +73,7 @@ void HostsNames::change_names(const std::vector<std::string>& added,
 }
 
 void HostsNames::write_names(const std::string& uid) const {
-  write_into(state_ + "/run/" + uid, records_);
+  write_into(state_, uid, records_);
 }
 
 void HostsNames::write_all() const {
@@ -77,7 +81,7 @@ void HostsNames::write_all() const {
       [state = state_, records = records_] {
         std::error_code code;
         for (const auto& entry : std::filesystem::directory_iterator(state + "/run", code))
-          write_into(entry.path().string(), records);
+          write_into(state, entry.path().filename().string(), records);
       },
       [] {});
 }

@@ -95,8 +95,9 @@ class Keeper {
 
 Result<void> Keeper::open() {
   TRY(dns_.listen(kDnsAddress));
-  NetlinkSocket links = TRY(NetlinkSocket::open(RTMGRP_LINK));
+  NetlinkSocket links = TRY(NetlinkSocket::open());
   links_.emplace(std::move(links));
+  links_->follow_links(true);
   NetlinkSocket queries = TRY(NetlinkSocket::open());
   queries_.emplace(std::move(queries));
   TRY(listen_on_socket());
@@ -181,6 +182,7 @@ void Keeper::accept_server() {
 
 void Keeper::add_server(int fd) {
   servers_.emplace_back(fd);
+  links_->follow_links(false);
   loop_.watch(fd, EPOLLIN, [](uint32_t) {});  // read at the beginning of the turn
 }
 
@@ -196,6 +198,8 @@ void Keeper::read_servers() {
     std::erase_if(asked_, [&](const auto& entry) { return entry.second == &*server; });
     loop_.forget(server->channel.fd());
     servers_.erase(server);
+    // While a server is there it does not matter how many pods are.
+    links_->follow_links(servers_.empty());
     end_if_alone();
   }
 }

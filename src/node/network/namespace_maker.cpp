@@ -22,10 +22,11 @@ constexpr int kLoopbackInterface = 1;
 // In the new namespace, which the thread is in.
 Result<void> configure(NetlinkSocket& island, int bridge, int pod_namespace, Ipv4 address) {
   // Before anything is made: with IPv6 a bridge of 500 pods costs four times as much a pod.
+  // The default, which the pod's interface takes over: a write to `all` takes the kernel's lock of
+  // all networks by trying again and again, and burns 10 ms where others are being cleaned up. Each
+  // file of /proc/sys/net costs a tenth of a namespace: what only some pods need, their shims set
+  // (node/sandbox/network.h).
   write_sysctl("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-  write_sysctl("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
-  write_sysctl("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
-  write_sysctl("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
   NetlinkSocket own = TRY(NetlinkSocket::open());
   NetlinkBatch link;
   add_pod_link(link, bridge, pod_namespace, address);

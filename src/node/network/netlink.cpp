@@ -184,19 +184,24 @@ void add_pod_link(NetlinkBatch& batch, int bridge, int pod_namespace, Ipv4 addre
   batch.close_nest();
 }
 
-Result<NetlinkSocket> NetlinkSocket::open(uint32_t groups) {
+Result<NetlinkSocket> NetlinkSocket::open() {
   const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
   if (fd < 0)
     return error(Reason::InternalError, fmt::format("no netlink socket: {}", std::strerror(errno)));
   NetlinkSocket out(fd);
   sockaddr_nl own{};
   own.nl_family = AF_NETLINK;
-  own.nl_groups = groups;
   const timeval patience{kAnswerSeconds, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof own) != 0)
     return error(Reason::InternalError, fmt::format("no netlink socket: {}", std::strerror(errno)));
   return out;
+}
+
+void NetlinkSocket::follow_links(bool follow) {
+  const int group = RTNLGRP_LINK;
+  setsockopt(fd_, SOL_NETLINK, follow ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP, &group,
+             sizeof group);
 }
 
 NetlinkSocket::~NetlinkSocket() {

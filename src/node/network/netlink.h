@@ -61,12 +61,14 @@ void add_pod_link(NetlinkBatch& batch, int bridge, int pod_namespace, Ipv4 addre
 
 class NetlinkSocket {
  public:
-  static Result<NetlinkSocket> open(uint32_t groups = 0);
+  static Result<NetlinkSocket> open();
   ~NetlinkSocket();
   NetlinkSocket(NetlinkSocket&& other) noexcept;
   NetlinkSocket& operator=(NetlinkSocket&&) = delete;
 
   int fd() const { return fd_; }
+  // Whether changes of interfaces are told on this socket.
+  void follow_links(bool follow);
   // The first refusal of the kernel; `what` was tried.
   Result<void> send(NetlinkBatch& batch, std::string_view what);
   // The index of an interface of the socket's namespace; 0: there is none of that name.

@@ -34,6 +34,6 @@ class JobMembership {
 };
 
 // What a shim that has it answers another with. Negative: not there. The caller closes them.
-JobMemory offered_memory(const std::string& folder);
+JobMemory offered_memory(const std::string& folder);  // where its `shm` is
 
 }  // namespace shim

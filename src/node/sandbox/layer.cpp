@@ -68,19 +68,16 @@ bool have_skeleton(const std::string& skeleton, const std::vector<std::string>& 
 
 bool mount_overlay(const Layer& layer, const std::vector<std::string>& host_folders) {
   // The kernel's options know these as their own.
-  if ((layer.folder + layer.skeleton).find_first_of(",:\\") != std::string::npos) return false;
+  if ((layer.upper + layer.points + layer.skeleton).find_first_of(",:\\") != std::string::npos)
+    return false;
   if (!have_skeleton(layer.skeleton, host_folders)) return false;
-  const std::string upper = layer.folder + "/upper", work = layer.folder + "/work";
   // The layer goes with the pod: nobody waits for it to reach the disk.
-  const std::string options = "lowerdir=" + layer.skeleton + ",upperdir=" + upper +
-                              ",workdir=" + work + ",volatile" +
+  const std::string options = "lowerdir=" + (layer.points.empty() ? "" : layer.points + ":") +
+                              layer.skeleton + ",upperdir=" + layer.upper +
+                              ",workdir=" + layer.work + ",volatile" +
                               (in_user_namespace() ? ",userxattr" : "");
-  if (make_folders(upper) && make_folders(work) &&
-      mount("overlay", layer.folder.c_str(), "overlay", MS_NODEV, options.c_str()) == 0)
-    return true;
-  rmdir(upper.c_str());
-  rmdir(work.c_str());
-  return false;
+  return make_folders(layer.work) &&
+         mount("overlay", layer.folder.c_str(), "overlay", MS_NODEV, options.c_str()) == 0;
 }
 
 }  // namespace
@@ -92,11 +89,17 @@ bool link_python(const std::string& root) {
          errno == EEXIST;
 }
 
-std::string mount_layer(const Layer& layer, const std::vector<std::string>& host_folders) {
+std::string empty_folder(const std::string& skeleton) {
+  return skeleton + "/mnt";
+}
+
+std::string mount_layer(const Layer& layer, const std::vector<std::string>& host_folders,
+                        bool& over_skeleton) {
   const std::string& root = layer.folder;
-  if (!make_folders(root)) return failure("cannot make the root");
-  if (mount_overlay(layer, host_folders)) return "";
-  if (mount(root.c_str(), root.c_str(), nullptr, MS_BIND, nullptr) != 0)
+  if (!make_folders(root) || !make_folders(layer.upper)) return failure("cannot make the root");
+  over_skeleton = mount_overlay(layer, host_folders);
+  if (over_skeleton) return "";
+  if (mount(layer.upper.c_str(), root.c_str(), nullptr, MS_BIND, nullptr) != 0)
     return failure("cannot make the root");
   if (mount(nullptr, root.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_NODEV, nullptr) != 0)
     return failure("cannot keep devices out of the root");

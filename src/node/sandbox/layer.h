@@ -8,13 +8,19 @@
 namespace shim {
 
 struct Layer {
-  std::string folder;    // of this run; afterwards its root
-  std::string skeleton;  // made once, by whoever finds it missing
+  std::string folder;       // afterwards the root
+  std::string upper, work;  // of this run: what it writes, on the disk
+  std::string points;       // mount points that the skeleton lacks; "": none
+  std::string skeleton;     // made once, by whoever finds it missing
 };
 
-// Mounts the root at `folder`. Where the kernel refuses the overlay the folder itself is the root,
-// and what the skeleton has is made in it as needed. An empty text is success.
-std::string mount_layer(const Layer& layer, const std::vector<std::string>& host_folders);
+// Mounts the root at `folder`. Where the kernel refuses the overlay `upper` itself is the root,
+// and `over_skeleton` is false: what the skeleton has is made in it as needed. An empty text is
+// success.
+std::string mount_layer(const Layer& layer, const std::vector<std::string>& host_folders,
+                        bool& over_skeleton);
+
+std::string empty_folder(const std::string& skeleton);  // one that stays so
 
 // Scripts call `python`; Debian has only python3. Once there it is left alone.
 bool link_python(const std::string& root);

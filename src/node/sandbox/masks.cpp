@@ -1,8 +1,12 @@
 #include "node/sandbox/masks.h"
 
 #include <cerrno>
+#include <fcntl.h>
+#include <linux/mount.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "node/shim/files.h"
 
@@ -20,9 +24,28 @@ std::string failure(const std::string& what) {
   return what + ": " + strerror(errno);
 }
 
+// With the empty folder of all pods, or a memory of its own where that is not to be had.
+std::string hide_folder(const std::string& path, const std::string& empty) {
+  const int tree = static_cast<int>(
+      syscall(SYS_open_tree, AT_FDCWD, empty.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+  const bool shown =
+      tree >= 0 &&
+      syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) == 0 &&
+      syscall(SYS_move_mount, tree, "", AT_FDCWD, path.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0;
+  const int problem = errno;
+  if (tree >= 0) close(tree);
+  errno = problem;
+  if (shown || (tree >= 0 && errno == ENOENT) ||
+      mount("tmpfs", path.c_str(), "tmpfs", MS_RDONLY, "size=0") == 0 || errno == ENOENT)
+    return "";
+  return failure("cannot hide " + path);
+}
+
 }  // namespace
 
-std::string mask_machine(const std::string& root) {
+std::string mask_machine(const std::string& root, const std::string& empty) {
   // Not every kernel has every one: a mount point that is missing hides nothing.
   for (const char* path : kHiddenFiles) {
     if (mount("/dev/null", (root + path).c_str(), nullptr, MS_BIND, nullptr) != 0 &&
@@ -30,8 +53,7 @@ std::string mask_machine(const std::string& root) {
       return failure(std::string("cannot hide ") + path);
   }
   for (const char* path : kHiddenFolders) {
-    if (mount("tmpfs", (root + path).c_str(), "tmpfs", MS_RDONLY, "size=0") != 0 && errno != ENOENT)
-      return failure(std::string("cannot hide ") + path);
+    if (std::string problem = hide_folder(root + path, empty); !problem.empty()) return problem;
   }
   for (const char* path : kReadOnly) {
     const std::string target = root + path;

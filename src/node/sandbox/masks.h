@@ -6,6 +6,7 @@
 namespace shim {
 
 // Covers or write-protects it below `root`, as container runtimes do (procMount: Default).
-std::string mask_machine(const std::string& root);
+// `empty` is an empty folder, shown in place of folders.
+std::string mask_machine(const std::string& root, const std::string& empty);
 
 }  // namespace shim

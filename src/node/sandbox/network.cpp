@@ -2,13 +2,20 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "node/sandbox/user_namespace.h"
+#include "node/shim/files.h"
 
 namespace shim {
+namespace {
+
+bool has_own_network = false;
+
+}  // namespace
 
 std::string join_network(const NetworkDescriptors& descriptors) {
   if (descriptors.net < 0) return "";
@@ -19,10 +26,20 @@ std::string join_network(const NetworkDescriptors& descriptors) {
   if (setns(descriptors.net, CLONE_NEWNET) != 0)
     return std::string("cannot enter the pod's network namespace: ") + strerror(errno);
   close(descriptors.net);  // we are in it
+  has_own_network = true;
   for (const int fd : {descriptors.island, descriptors.user}) {
     if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
   return "";
+}
+
+void open_low_ports(const Container& container) {
+  constexpr uint64_t kNeeded = 1ULL << CAP_NET_BIND_SERVICE | 1ULL << CAP_NET_RAW;
+  const bool may_already =
+      container.uid == 0 && !in_user_namespace() && (container.capabilities & kNeeded) == kNeeded;
+  if (may_already || !has_own_network) return;
+  write_file("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+  write_file("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
 }
 
 }  // namespace shim

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "node/shim/launch.h"
+
 namespace shim {
 
 // Descriptors the server has given; below 0: none.
@@ -15,5 +17,9 @@ struct NetworkDescriptors {
 
 // An empty text is success. A pod that cannot have its own network must not run in the host's.
 std::string join_network(const NetworkDescriptors& descriptors);
+
+// Low ports and ping, as every container may use them; nothing where its capabilities allow that
+// already, or the network is the host's.
+void open_low_ports(const Container& container);
 
 }  // namespace shim

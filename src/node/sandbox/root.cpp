@@ -53,9 +53,16 @@ std::string bind_read_only(const std::string& source, const std::string& target,
   return problem;
 }
 
+// The root that is being built, from where we are.
+struct Root {
+  RootFolders folders;  // `root` is "."
+  bool over_skeleton = false;
+};
+
+// A path with `..` in it may lead anywhere: such a mount point is made when the root is ours.
 bool is_below(const std::string& path, const std::string& folder) {
-  return path.size() > folder.size() && path.compare(0, folder.size(), folder) == 0 &&
-         path[folder.size()] == '/';
+  return path.find("/..") == std::string::npos && path.size() > folder.size() &&
+         path.compare(0, folder.size(), folder) == 0 && path[folder.size()] == '/';
 }
 
 // Volumes may be mounted below a read-only folder of the host where no mount point is: an overlay
@@ -82,12 +89,21 @@ std::string show_with_mount_points(const std::string& folder,
   return "";
 }
 
-std::string show_host_folder(const std::vector<OpenVolume>& volumes, const RootFolders& folders,
+// Whether the skeleton below the root has it already: asked there, because a first look through an
+// overlay costs ten of these.
+bool in_skeleton(const Root& root, const std::string& path) {
+  struct stat facts;
+  return root.over_skeleton && lstat((root.folders.skeleton + path).c_str(), &facts) == 0;
+}
+
+std::string show_host_folder(const std::vector<OpenVolume>& volumes, const Root& root,
                              const std::string& folder) {
-  const std::string target = folders.layer + folder;
+  const RootFolders& folders = root.folders;
+  const std::string target = folders.root + folder;
   struct stat facts;
   if (lstat(folder.c_str(), &facts) != 0) return "";  // not every machine has /lib32
   if (S_ISLNK(facts.st_mode)) {
+    if (in_skeleton(root, folder)) return "";
     char leads_to[PATH_MAX];
     const ssize_t size = readlink(folder.c_str(), leads_to, sizeof leads_to - 1);
     if (size < 0) return failure("cannot read the link " + folder);
@@ -122,8 +138,19 @@ std::string bind_device(const std::string& device, const std::string& dev) {
   return "";
 }
 
+std::string bind_gpus(const std::string& dev) {
+  for (const char* device : kGpuDevices) {
+    if (std::string problem = bind_device(device, dev); !problem.empty()) return problem;
+  }
+  for (int number = 0; number < kMostGpus; ++number) {
+    if (std::string problem = bind_device("nvidia" + std::to_string(number), dev); !problem.empty())
+      return problem;
+  }
+  return "";
+}
+
 std::string make_devices(const Container& container, const RootFolders& folders) {
-  const std::string dev = folders.layer + "/dev";
+  const std::string dev = folders.root + "/dev";
   if (container.privileged && !in_user_namespace()) {
     if (!make_folders(dev) || mount("/dev", dev.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
       return failure("cannot show the machine's /dev");
@@ -135,12 +162,8 @@ std::string make_devices(const Container& container, const RootFolders& folders)
   for (const char* device : kDevices) {
     if (std::string problem = bind_device(device, dev); !problem.empty()) return problem;
   }
-  for (const char* device : kGpuDevices) {
-    if (std::string problem = bind_device(device, dev); !problem.empty()) return problem;
-  }
-  for (int number = 0; number < kMostGpus; ++number) {
-    if (std::string problem = bind_device("nvidia" + std::to_string(number), dev); !problem.empty())
-      return problem;
+  if (exists("/dev/nvidiactl")) {
+    if (std::string problem = bind_gpus(dev); !problem.empty()) return problem;
   }
   const std::string pts = dev + "/pts";
   if (!make_folders(pts) || mount("devpts", pts.c_str(), "devpts", MS_NOSUID | MS_NOEXEC,
@@ -159,8 +182,18 @@ std::string make_devices(const Container& container, const RootFolders& folders)
   return "";
 }
 
-std::string make_own_folders(const Container& container, const RootFolders& folders) {
-  const std::string& root = folders.layer;
+// What the skeleton has, where there is one.
+std::string make_common_folders(const std::string& root) {
+  for (const char* folder : {"/run", "/var/tmp", "/var/run", "/var/lib", "/var/log", "/var/cache",
+                             "/mnt", "/media", "/home", "/.trainyard/bin"}) {
+    if (!make_folders(root + folder)) return failure(std::string("cannot make ") + folder);
+  }
+  if (chmod((root + "/var/tmp").c_str(), 01777) != 0) return failure("cannot open /var/tmp");
+  return link_python(root) ? "" : failure("cannot make the link python");
+}
+
+std::string make_own_folders(const Container& container, const Root& building) {
+  const std::string& root = building.folders.root;
   const std::string tmp = root + "/tmp", proc = root + "/proc",
                     home = root + (container.uid == 0 ? "/root" : "/home/pod");
   if (!make_folders(tmp) ||
@@ -172,33 +205,60 @@ std::string make_own_folders(const Container& container, const RootFolders& fold
            ? mount("/proc", proc.c_str(), nullptr, MS_BIND | MS_REC, nullptr)
            : mount("proc", proc.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr)) == 0;
   if (!mounted) return failure("cannot make /proc");
-  for (const char* folder : {"/run", "/var/tmp", "/var/run", "/var/lib", "/var/log", "/var/cache",
-                             "/mnt", "/media", "/home", "/.trainyard/bin"}) {
-    if (!make_folders(root + folder)) return failure(std::string("cannot make ") + folder);
+  if (!building.over_skeleton) {
+    if (std::string problem = make_common_folders(root); !problem.empty()) return problem;
+  } else if (container.uid == 0 && container.gid == 0) {
+    return "";  // its home is there too
   }
-  // Only where the skeleton has not: a change would copy it up.
-  if (struct stat facts;
-      stat((root + "/var/tmp").c_str(), &facts) == 0 && (facts.st_mode & 07777) != 01777)
-    chmod((root + "/var/tmp").c_str(), 01777);
   // In a user namespace all that is ours belongs to the container's user, however it is called.
   if (!make_folders(home, 0700) ||
       (!in_user_namespace() && (container.uid != 0 || container.gid != 0) &&
        chown(home.c_str(), container.uid, container.gid) != 0))
     return failure("cannot make the home folder");
-  return link_python(root) ? "" : failure("cannot make the link python");
+  return "";
 }
 
-// The folder of the run that becomes the root: an image's files lie below it, untouched.
-std::string make_root(const Container& container, const RootFolders& folders) {
-  const std::string& root = folders.layer;
+bool makes_itself(const std::string& target, const std::vector<std::string>& host_folders) {
+  if (target.find("/..") != std::string::npos) return true;
+  for (const char* own : {"/dev", "/proc", "/sys", "/tmp"}) {
+    if (target == own || is_below(target, own)) return true;
+  }
+  for (const std::string& folder : host_folders) {
+    if (target == folder || is_below(target, folder)) return true;
+  }
+  return false;
+}
+
+// Mount points that the skeleton lacks, in memory: made in the root they would be written to the
+// disk. Answers where they are; "": none is missing.
+std::string add_mount_points(const Container& container, const std::vector<OpenVolume>& volumes,
+                             const RootFolders& folders) {
+  bool any = false;
+  for (const OpenVolume& volume : volumes) {
+    if (makes_itself(volume.target, container.host_folders) ||
+        exists((folders.skeleton + volume.target).c_str()))
+      continue;
+    const std::string point = folders.mount_points + volume.target;
+    any =
+        (volume.is_folder ? make_folders(point) : make_folders(parent_of(point)) && touch(point)) ||
+        any;
+  }
+  return any ? folders.mount_points : "";
+}
+
+// What becomes the root: an image's files lie below it, untouched.
+std::string make_root(const Container& container, const std::vector<OpenVolume>& volumes,
+                      const RootFolders& folders, bool& over_skeleton) {
   if (container.root_folder.empty())
-    return mount_layer({root, folders.skeleton}, container.host_folders);
-  const std::string upper = root + ".upper", work = root + ".work";
-  if (!make_folders(root) || !make_folders(upper) || !make_folders(work))
+    return mount_layer({folders.root, folders.upper, folders.work,
+                        add_mount_points(container, volumes, folders), folders.skeleton},
+                       container.host_folders, over_skeleton);
+  if (!make_folders(folders.root) || !make_folders(folders.upper) || !make_folders(folders.work))
     return failure("cannot make the root's layer");
-  const std::string options = "lowerdir=" + container.root_folder + ",upperdir=" + upper +
-                              ",workdir=" + work + (in_user_namespace() ? ",userxattr" : "");
-  if (mount("overlay", root.c_str(), "overlay", MS_NODEV, options.c_str()) != 0)
+  const std::string options = "lowerdir=" + container.root_folder + ",upperdir=" + folders.upper +
+                              ",workdir=" + folders.work +
+                              (in_user_namespace() ? ",userxattr" : "");
+  if (mount("overlay", folders.root.c_str(), "overlay", MS_NODEV, options.c_str()) != 0)
     return failure("cannot lay a layer over the root folder " + container.root_folder);
   return "";
 }
@@ -217,19 +277,26 @@ std::string build_root(const Container& container, const RootFolders& folders) {
   if (std::string problem = open_volumes(container.mounts, volumes); !problem.empty())
     return problem;
   if (!container.private_root) return attach_volumes(volumes);
-  const std::string& root = folders.layer;
-  if (std::string problem = make_root(container, folders); !problem.empty()) return problem;
+  Root building{folders};
+  if (std::string problem = make_root(container, volumes, folders, building.over_skeleton);
+      !problem.empty())
+    return problem;
+  // From inside, so that no step walks the long way to the layer again.
+  if (chdir(folders.root.c_str()) != 0) return failure("cannot enter the root");
+  const std::string root = building.folders.root = ".";
   for (const std::string& folder : container.host_folders) {
-    if (std::string problem = show_host_folder(volumes, folders, folder); !problem.empty())
+    if (std::string problem = show_host_folder(volumes, building, folder); !problem.empty())
       return problem;
   }
-  if (std::string problem = make_own_folders(container, folders); !problem.empty()) return problem;
-  if (std::string problem = make_devices(container, folders); !problem.empty()) return problem;
+  if (std::string problem = make_own_folders(container, building); !problem.empty()) return problem;
+  if (std::string problem = make_devices(container, building.folders); !problem.empty())
+    return problem;
   if (std::string problem = bind_read_only("/sys", root + "/sys", Below::Left); !problem.empty())
     return problem;
   // In a user namespace the kernel itself keeps the machine's things from us.
   if (container.masked_proc && !in_user_namespace()) {
-    if (std::string problem = mask_machine(root); !problem.empty()) return problem;
+    if (std::string problem = mask_machine(root, empty_folder(folders.skeleton)); !problem.empty())
+      return problem;
   }
   if (std::string problem = change_root(root); !problem.empty()) return problem;
   if (std::string problem = attach_volumes(volumes); !problem.empty()) return problem;

@@ -8,12 +8,12 @@
 
 namespace shim {
 
-// Runs in the container's first process, in mount and pid namespaces of its own. `layer` is the
-// writable folder of this run over the `skeleton` of all, `mount_points` a folder for mount points
-// the host lacks, `shared_memory` the pod's /dev/shm. An empty text is success; otherwise which
-// step failed and why.
+// Runs in the container's first process, in mount and pid namespaces of its own. `root` is where
+// the container's root is mounted, `upper` and `work` the writable layer of this run over the
+// `skeleton` of all, `mount_points` a folder for mount points the host lacks, `shared_memory` the
+// pod's /dev/shm. An empty text is success; otherwise which step failed and why.
 struct RootFolders {
-  std::string layer, mount_points, shared_memory, skeleton;
+  std::string root, upper, work, mount_points, shared_memory, skeleton;
 };
 std::string build_root(const Container& container, const RootFolders& folders);
 

@@ -43,8 +43,8 @@ bool write_file(const char* path, const std::string& text) {
 }
 
 bool make_folders(const std::string& path, unsigned mode) {
-  if (path.empty() || is_folder(path.c_str())) return true;
-  if (!make_folders(parent_of(path), 0755)) return false;
+  if (path.empty() || mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return true;
+  if (errno != ENOENT || !make_folders(parent_of(path), 0755)) return false;
   return mkdir(path.c_str(), mode) == 0 || errno == EEXIST;
 }
 

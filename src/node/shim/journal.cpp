@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "node/shim/files.h"
@@ -19,6 +20,8 @@ void Journal::remember(const std::string& line) {
 }
 
 bool Journal::open(const char* path, long long now_ns) {
+  fd_ = ::open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd_ < 0 || flock(fd_, LOCK_EX | LOCK_NB) != 0) return false;
   std::string text;
   if (read_whole(path, text)) {
     size_t begin = 0;
@@ -27,8 +30,6 @@ bool Journal::open(const char* path, long long now_ns) {
       begin = end + 1;
     }
   }
-  fd_ = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd_ < 0) return false;
   if (!text.empty() && text.back() != '\n')
     write_all(fd_, "\n", 1);  // cut by a crash of the machine
   const auto before = runs_;

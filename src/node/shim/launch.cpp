@@ -34,6 +34,7 @@ std::string read_pod(const char* path, Pod& pod) {
   pod.uid = root["uid"].text;
   pod.hostname = root["hostname"].text;
   pod.log_folder = root["logFolder"].text;
+  pod.transient_folder = root["transientFolder"].text;
   pod.job = root["sharedWith"].text;
   pod.host_ipc = root["hostIPC"].boolean;
   pod.host_pid = root["hostPID"].boolean;

@@ -26,6 +26,7 @@ struct Memory {
 };
 struct Pod {
   std::string uid, hostname, log_folder;
+  std::string transient_folder;  // what runs are told, /dev/shm
   std::string job;  // whose pods have one ipc namespace and one /dev/shm; "": its own
   bool host_ipc = false, host_pid = false, share_pid = false;
   std::vector<Memory> memory;

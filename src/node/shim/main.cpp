@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <string>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -51,6 +50,7 @@ constexpr size_t kMostMessage = 4096;
 constexpr size_t kReadSize = 64 << 10;
 constexpr int kMemoryLookMs = 100;
 constexpr int kFullDiskLookMs = 500;
+constexpr int kSyncAfterMs = 50;
 
 int64_t now_ns() {
   timespec now;
@@ -98,7 +98,7 @@ class Shim {
   std::string folder_;
   Pod pod_;
   Journal journal_;
-  int lock_ = -1, listener_ = -1, signals_ = -1;
+  int listener_ = -1, signals_ = -1;
   std::vector<int> clients_;
   std::vector<std::unique_ptr<Running>> running_;
   Commands commands_;
@@ -109,10 +109,9 @@ class Shim {
 bool Shim::open(int first_client, const NetworkDescriptors& network) {
   setsid();
   if (chdir(folder_.c_str()) != 0) return perror("the run folder"), false;
-  lock_ = ::open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) != 0) return perror("the pod's lock"), false;
   if (std::string problem = read_pod("launch.json", pod_); !problem.empty())
     return fprintf(stderr, "%s\n", problem.c_str()), false;
+  // The journal is also the lock that says a shim lives.
   if (!journal_.open("journal", now_ns())) return perror("the journal"), false;
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   prctl(PR_SET_NAME, "trainyard-shim", 0, 0, 0);
@@ -124,8 +123,6 @@ bool Shim::open(int first_client, const NetworkDescriptors& network) {
   sigaddset(&children, SIGCHLD);
   signals_ = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0 || !listen_on_socket()) return perror("the pod's socket"), false;
-  if (!pod_.host_ipc && !make_folders(folder_ + "/shm"))
-    return perror("the shared memory folder"), false;
   if (first_client >= 0) {
     fcntl(first_client, F_SETFD, FD_CLOEXEC);
     clients_.push_back(first_client);
@@ -260,7 +257,7 @@ void Shim::give_input(const std::string& container, int answers) {
 }
 
 void Shim::share(int fd) {
-  const JobMemory offered = offered_memory(folder_);
+  const JobMemory offered = offered_memory(pod_.transient_folder);
   std::vector<int> descriptors;
   for (const int each : {offered.memory, offered.ipc, offered.user}) {
     if (each >= 0) descriptors.push_back(each);
@@ -289,7 +286,8 @@ void Shim::start(const std::string& container, int run) {
     tell("journal");
   };
   Container& launch = running->launch;
-  if (std::string problem = read_container(container + "." + std::to_string(run) + ".json", launch);
+  if (std::string problem = read_container(
+          pod_.transient_folder + "/" + container + "." + std::to_string(run) + ".json", launch);
       !problem.empty())
     return fail(problem);
   if (!running->log.open(pod_.log_folder + "/" + container + "/" + std::to_string(run) + ".log")) {
@@ -298,7 +296,8 @@ void Shim::start(const std::string& container, int run) {
   for (const std::string& refusal : make_cgroups(launch.cgroups))
     journal_.append("refused " + refusal);
   running->oom_kills_before = oom_kills(launch.cgroups);
-  const Spawned spawned = spawn(launch, folder_);
+  open_low_ports(launch);
+  const Spawned spawned = spawn(launch, {folder_, pod_.transient_folder});
   if (!spawned.problem.empty()) {
     remove_cgroups(launch.cgroups);
     return fail(spawned.problem);
@@ -403,8 +402,9 @@ void Shim::run() {
     }
     const size_t first_command = waiting.size();
     commands_.add_to(waiting);
-    // A sync takes milliseconds: it waits until there is nothing else to do.
-    const int patience = !journal_.is_synced() ? 0
+    // A sync takes milliseconds, and only a crash of the machine asks for it: it waits until
+    // nothing has happened for a while. Most pods that are over soon never need it.
+    const int patience = !journal_.is_synced() ? kSyncAfterMs
                          : watches_memory()    ? kMemoryLookMs
                          : journal_.is_stuck() ? kFullDiskLookMs
                                                : -1;
@@ -428,7 +428,7 @@ void Shim::run() {
       if (waiting[i].revents != 0) read_client(waiting[i].fd);
     }
   }
-  journal_.sync();
+  // Told to stop: whatever ended is in the server's store, and whatever did not is not wanted.
   unlink("sock");
 }
 

@@ -51,7 +51,7 @@ struct Streams {
   int terminal[2] = {-1, -1};  // a socket on which the terminal comes
 };
 
-std::string confine_and_execute(const Container& container, const std::string& folder,
+std::string confine_and_execute(const Container& container, const PodPlaces& places,
                                 const Streams& streams) {
   if (std::string problem = enter_cgroups(container.cgroups); !problem.empty()) return problem;
   // Raising the score needs no right; lowering it does, and a pod without it is merely more likely
@@ -59,9 +59,12 @@ std::string confine_and_execute(const Container& container, const std::string& f
   write_file("/proc/self/oom_score_adj", std::to_string(container.oom_score_adjust));
   set_resource_limits(container);
   const std::string name = container.name + "." + std::to_string(container.run);
-  const RootFolders folders{folder + "/layer/" + name, folder + "/mountpoints/" + name,
-                            container.host_ipc ? "/dev/shm" : folder + "/shm",
-                            parent_of(parent_of(folder)) + "/skeleton"};
+  const RootFolders folders{places.transient + "/root/" + name,
+                            places.run + "/upper." + name,
+                            places.run + "/work." + name,
+                            places.transient + "/mountpoints/" + name,
+                            container.host_ipc ? "/dev/shm" : places.transient + "/shm",
+                            parent_of(parent_of(places.run)) + "/skeleton"};
   if (std::string problem = build_root(container, folders); !problem.empty()) return problem;
   if (container.terminal) {
     if (std::string problem = open_terminal(container, streams.terminal[1]); !problem.empty())
@@ -75,7 +78,7 @@ std::string confine_and_execute(const Container& container, const std::string& f
   return execute(container);
 }
 
-[[noreturn]] void run_child(const Container& container, const std::string& folder,
+[[noreturn]] void run_child(const Container& container, const PodPlaces& places,
                             const Streams& streams, int report) {
   setsid();
   restore_signals();
@@ -86,7 +89,7 @@ std::string confine_and_execute(const Container& container, const std::string& f
     dup2(streams.err[1], STDERR_FILENO);
   }
   umask(022);
-  const std::string problem = confine_and_execute(container, folder, streams);
+  const std::string problem = confine_and_execute(container, places, streams);
   write_all(report, problem.data(), problem.size());
   _exit(127);
 }
@@ -170,7 +173,7 @@ unsigned long long start_ticks(pid_t pid) {
   return at == std::string::npos ? 0 : strtoull(text.c_str() + at + 1, nullptr, 10);
 }
 
-Spawned spawn(const Container& container, const std::string& folder) {
+Spawned spawn(const Container& container, const PodPlaces& places) {
   Spawned out;
   Streams streams;
   int report[2] = {-1, -1};
@@ -189,7 +192,7 @@ Spawned spawn(const Container& container, const std::string& folder) {
     return out;
   }
   const pid_t pid = clone_child(container, out.problem);
-  if (pid == 0) run_child(container, folder, streams, report[1]);
+  if (pid == 0) run_child(container, places, streams, report[1]);
   close(std::exchange(report[1], -1));
   if (pid > 0) {
     out.problem = read_report(report[0]);

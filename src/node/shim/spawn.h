@@ -16,8 +16,13 @@ struct Spawned {
   std::string problem;     // why there is no process
 };
 
-// `folder` is the pod's run folder. Returns when the command has been executed or could not be.
-Spawned spawn(const Container& container, const std::string& folder);
+// Where a pod's things lie (node/launch_files.h).
+struct PodPlaces {
+  std::string run, transient;
+};
+
+// Returns when the command has been executed or could not be.
+Spawned spawn(const Container& container, const PodPlaces& places);
 
 // The last steps of every process of a container, its commands too (node/shim/command.h).
 void restore_signals();                           // to what a program expects

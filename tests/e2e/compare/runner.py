@@ -39,7 +39,7 @@ MASKS = [
     (r"(Resource Version:\s+)\d+", r"\1RV"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000 UTC", "DATE"),
     (r"[IWE]\d{4} [\d:.]+ +\d+ (\w+\.go):\d+\]", r"LOG \1]"),
-    (r"[^\s\"]*/kubectl[\w.-]*-edit-\d+(\.\w+)", r"kubectl-edit-N\1"),
+    (r"[^\s\"]*/kubectl[\w.-]*-edit-\w+(\.\w+)", r"kubectl-edit-N\1"),
     (r"/tmp/(LIVE|MERGED)-\d+", r"\1"),
     (r"\bkubectl-1\.\d+\b", "kubectl"),  # named after its file
     # Over HTTP/1.1 client-go sees, at times, the end of a request it gave up itself as the end of the watch.
@@ -187,6 +187,15 @@ def run_step(step, folder, environment):
     return {"code": code, "out": masked(step, out, folder, True), "err": masked(step, err, folder, False)}
 
 
+def with_sorted_managers(text):
+    """Entries of managedFields stand in the order of their seconds: which they fell into is chance."""
+    def in_order(match):
+        indent = match.group(1)
+        entries = re.split(rf"^(?={indent}- )", match.group(2), flags=re.M)
+        return f"{indent}managedFields:\n" + "".join(sorted(entries))
+    return re.sub(r"^( *)managedFields:\n((?:\1- .*\n(?:\1  .*\n)*)+)", in_order, text, flags=re.M)
+
+
 def masked(step, text, folder, is_output):
     if step.as_json and is_output and text.lstrip().startswith(("{", "[")):
         text = json.dumps(json.loads(text), indent=1, sort_keys=True)
@@ -195,7 +204,7 @@ def masked(step, text, folder, is_output):
         text = re.sub(pattern, replacement, text, flags=re.M)
     for pattern, replacement in MASKS:
         text = pattern.sub(replacement, text)
-    lines = text.splitlines()
+    lines = with_sorted_managers(text).splitlines()
     if step.keep and is_output:
         lines = [line for line in lines if re.search(step.keep, line)]
     if step.sort:
@@ -262,17 +271,32 @@ def read_recorded(minor):
 
 
 class Differences:
-    """differences.yaml: what may differ, and why. What no longer differs must leave the file."""
+    """differences.yaml: what may differ, and why. What no longer differs must leave the file.
+
+    A kubectl that shows more or less than the newest has a file of its own beside it, whose entries come first; an empty
+    one says that there is no difference there.
+    """
 
     def __init__(self, minor):
-        with open(os.path.join(HERE, "differences.yaml"), encoding="utf-8") as stream:
-            data = yaml.safe_load(stream)
+        data = self.read("differences.yaml")
         self.everywhere = [(re.compile(one["ours"], re.M), one.get("theirs", "")) for one in data["everywhere"]]
         self.matched = [0] * len(self.everywhere)
         self.steps = {}
         for one in data["steps"]:
             self.steps.update({step: differs.strip() for step, differs in one["differ"].items()})
-        self.minor = minor
+        own = self.read(f"differences-1.{minor}.yaml")
+        for one in own["steps"]:
+            self.steps.update({step: differs.strip() for step, differs in one["differ"].items()})
+        self.steps = {step: differs for step, differs in self.steps.items() if differs}
+        self.may_be_idle = own.get("idle", [])
+
+    @staticmethod
+    def read(name):
+        path = os.path.join(HERE, name)
+        if not os.path.exists(path):
+            return {"steps": []}
+        with open(path, encoding="utf-8") as stream:
+            return yaml.safe_load(stream)
 
     def as_theirs(self, text):
         """What we say, with what we always say differently put in their words."""
@@ -294,4 +318,5 @@ class Differences:
         return ""
 
     def stale(self):
-        return [pattern.pattern for (pattern, _), count in zip(self.everywhere, self.matched) if count == 0]
+        return [pattern.pattern for (pattern, _), count in zip(self.everywhere, self.matched)
+                if count == 0 and pattern.pattern not in self.may_be_idle]
