@@ -55,7 +55,8 @@ TEST(Upgrade, the_first_protocol_of_the_client_that_we_speak_is_chosen) {
       {"nothing in common", "POST", with(spdy, "X-Stream-Protocol-Version", {"v9"}),
        "403 unable to upgrade: unable to negotiate protocol: client supports [v9], server accepts "
        "[v4.channel.k8s.io]"},
-      {"a POST is no WebSocket handshake", "POST", socket,
+      {"our own client, which asks to create an exec", "POST", socket, "websocket "},
+      {"a PUT is no WebSocket handshake", "PUT", socket,
        "400 unable to upgrade: not a WebSocket handshake"},
       {"an ordinary request", "GET", {}, "400 Upgrade request required"},
       {"an upgrade to something else",
