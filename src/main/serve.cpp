@@ -54,6 +54,7 @@
 #include "node/server_pod.h"
 #include "node/shim_program.h"
 #include "node/simulated/played_pods.h"
+#include "node/transient.h"
 #include "node/usage_meter.h"
 #include "node/volume_updates.h"
 #include "scheduler/scheduler.h"
@@ -406,6 +407,9 @@ int serve(StateFolder folder, const ServeOptions& given) {
   controllers.reset();
   folder.remove(kPidFile);
   folder.remove("api.sock");
+  std::error_code missing;
+  if (std::filesystem::is_empty(folder.file("run"), missing) || missing)
+    settle_transient(folder.path());  // no pod is left that has something in memory
   log_info("stopped");
   return exit_code;
 }

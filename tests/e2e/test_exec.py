@@ -130,8 +130,9 @@ def test_a_terminal_with_its_size(kubectl):
     run_pod(kubectl)
     command = [kubectl.path, "-n", kubectl.namespace, "exec", "-it", "p", "--", "sh"]
     with TerminalSession(command, kubectl.environment()) as session:
-        session.type("tty; stty size; echo is$((1+1))here\n")
-        assert session.until(r"/dev/pts/\d+\r\n(\d+ \d+)\r\n")[1] == "30 91"
+        # The size travels on its own channel, and may arrive after the first command.
+        session.type("until stty size | grep -q '^30 91'; do sleep 0.05; done; tty; echo is$((1+1))here\n")
+        session.until(r"/dev/pts/\d+\r\n")
         session.until("is2here")
         session.resize(41, 132)
         session.process.send_signal(28)  # SIGWINCH
