@@ -142,7 +142,6 @@ void OpenApiSchemas::write_struct(std::string& out, const Schema& schema, const 
   bool first = true;
   if (kind != nullptr && kind->custom) {
     out += kCustomMembers;
-    out += '{';
     write_reference(out, *builtin_schemas().find("meta.v1.ObjectMeta"));
     out += '}';
     first = false;
