@@ -148,7 +148,7 @@ inline std::string training_spec(const std::string& kind_name, const std::vector
   for (const SpecType& type : types)
     spec += fmt::format(
         "    {}: {{replicas: {}, restartPolicy: {}, template: {{spec: {{containers: [{{name: {}, "
-        "image: i, resources: {{requests: {{cpu: 1}}}}}}]}}}}}}\n",
+        "image: i, resources: {{requests: {{cpu: '1'}}}}}}]}}}}}}\n",
         type.type, type.replicas, type.restart, kind.container);
   return spec;
 }
