@@ -5,9 +5,8 @@ import subprocess
 
 import pytest
 
-from harness import Kubectl, available_kubectls, eventually
+from harness import Kubectl, eventually, newest_kubectl
 
-KUBECTLS = available_kubectls()
 EPOCHS, DIES_AT = 6, 3
 
 # A shell starts it: the first process of a pod cannot kill itself. The pauses are the pods': a worker's second life begins when its master's has.
@@ -61,7 +60,7 @@ def needs_torch():
 
 @pytest.fixture
 def kubectl_one(yard, namespace):
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     return Kubectl(path, minor, yard, namespace)
 
 

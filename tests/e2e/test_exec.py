@@ -16,9 +16,8 @@ import urllib.request
 
 import pytest
 
-from harness import BINARY, Kubectl, available_kubectls, eventually, processes_naming
+from harness import BINARY, Kubectl, eventually, processes_naming, newest_kubectl
 
-KUBECTLS = available_kubectls()
 DEADLINE_S = 60
 
 
@@ -36,7 +35,7 @@ def run_pod(kubectl, name="p", *command, **container):
 
 @pytest.fixture
 def one_kubectl(yard, namespace):
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     return Kubectl(path, minor, yard, namespace)
 
 
@@ -244,7 +243,7 @@ def test_a_client_that_leaves_hangs_its_command_up(one_kubectl):
 
 def test_a_killed_server_harms_no_pod(own_yard):
     own_yard.up()
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     kubectl = Kubectl(path, minor, own_yard, own_yard.new_namespace())
     run_pod(kubectl)
     marker = "876543"

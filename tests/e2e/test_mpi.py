@@ -5,16 +5,15 @@ import subprocess
 import pytest
 import yaml
 
-from harness import ROOT, Kubectl, available_kubectls, eventually
+from harness import ROOT, Kubectl, eventually, newest_kubectl
 
-KUBECTLS = available_kubectls()
 PROGRAM = ("from mpi4py import MPI; w = MPI.COMM_WORLD; t = w.allreduce(w.rank + 1); "
            "print(f'rank {w.rank} of {w.size} on {MPI.Get_processor_name()}: the sum is {t}', flush=True)")
 
 
 @pytest.fixture
 def kubectl_one(yard, namespace):
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     return Kubectl(path, minor, yard, namespace)
 
 

@@ -7,19 +7,17 @@ import textwrap
 
 import pytest
 
-from harness import BINARY, Kubectl, available_kubectls, eventually, is_running, processes_naming
-
-KUBECTLS = available_kubectls()
+from harness import BINARY, Kubectl, eventually, is_running, processes_naming, newest_kubectl
 
 
 @pytest.fixture
 def kubectl(yard, namespace):
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     return Kubectl(path, minor, yard, namespace)
 
 
 def kubectl_for(yard, namespace="default"):
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     return Kubectl(path, minor, yard, namespace)
 
 

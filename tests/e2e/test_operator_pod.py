@@ -2,13 +2,11 @@
 import os
 import time
 
-from harness import Kubectl, available_kubectls, eventually
-
-KUBECTLS = available_kubectls()
+from harness import Kubectl, eventually, newest_kubectl
 
 
 def kubectl_of(yard):
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     return Kubectl(path, minor, yard, "kubeflow")
 
 

@@ -3,16 +3,15 @@ import os
 
 import pytest
 
-from harness import Kubectl, available_kubectls, eventually
+from harness import Kubectl, eventually, newest_kubectl
 
-KUBECTLS = available_kubectls()
 CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
          "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
 
 
 @pytest.fixture
 def one_kubectl(yard, namespace):
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     return Kubectl(path, minor, yard, namespace)
 
 

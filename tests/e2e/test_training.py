@@ -8,14 +8,12 @@ import subprocess
 import pytest
 import yaml
 
-from harness import ROOT, Kubectl, available_kubectls, eventually
-
-KUBECTLS = available_kubectls()
+from harness import ROOT, Kubectl, eventually, newest_kubectl
 
 
 @pytest.fixture
 def one_kubectl(yard, namespace):
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     return Kubectl(path, minor, yard, namespace)
 
 
@@ -160,7 +158,7 @@ def test_suspend_resume_and_scale(one_kubectl):
 
 def test_a_job_lives_on_over_a_crash_of_the_server(own_yard):
     own_yard.up()
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     kubectl = Kubectl(path, minor, own_yard, own_yard.new_namespace())
     kubectl("apply", "-f", "-", stdin=job("JAXJob", "long", {"Worker": (2, "ExitCode")}, "jax", "sleep 3"))
     reaches(kubectl, "jaxjob", "long", "Running")

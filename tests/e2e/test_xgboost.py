@@ -3,10 +3,9 @@ import os
 
 import pytest
 
-from harness import ROOT, Kubectl, available_kubectls, eventually
+from harness import ROOT, Kubectl, eventually, newest_kubectl
 from test_images import with_config
 
-KUBECTLS = available_kubectls()
 ENVIRONMENT = os.path.join(ROOT, "build/tools/xgboost")
 
 PROGRAM = """
@@ -42,7 +41,7 @@ def test_three_ranks_make_one_model(own_yard):
     if not os.path.exists(os.path.join(ENVIRONMENT, "bin/python")):
         pytest.skip("LOUD: build/tools/xgboost is not there, XGBoost is untried (tools/setup xgboost, from PyPI)")
     with_config(own_yard, {"images": {"map": {"xgboost/*": {"python": ENVIRONMENT}}}}).up()
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     kubectl = Kubectl(path, minor, own_yard, own_yard.new_namespace())
 
     def replica(count, policy):
