@@ -73,24 +73,14 @@ Result<void> Decompressor::inflate_some(std::string_view bytes) {
   z_stream& stream = streams_->gzip;
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
-  while (stream.avail_in > 0) {
+  // The last output may still wait inside although the input is used up.
+  while (stream.avail_in > 0 || (!at_end_of_frame_ && stream.avail_out == 0)) {
     if (at_end_of_frame_) {  // several members in a row are one stream; zeros after them are
                              // padding
       if (*stream.next_in == 0) return {};
       inflateReset(&stream);
       at_end_of_frame_ = false;
     }
-    stream.next_out = reinterpret_cast<Bytef*>(streams_->out.data());
-    stream.avail_out = static_cast<uInt>(streams_->out.size());
-    const int answer = inflate(&stream, Z_NO_FLUSH);
-    if (answer != Z_OK && answer != Z_STREAM_END && answer != Z_BUF_ERROR)
-      return bad(stream.msg == nullptr ? "not gzip" : stream.msg);
-    const std::size_t made = streams_->out.size() - stream.avail_out;
-    if (made > 0) TRY(sink_({streams_->out.data(), made}));
-    at_end_of_frame_ = answer == Z_STREAM_END;
-  }
-  // The last output may still wait inside although the input is used up.
-  while (!at_end_of_frame_ && stream.avail_out == 0) {
     stream.next_out = reinterpret_cast<Bytef*>(streams_->out.data());
     stream.avail_out = static_cast<uInt>(streams_->out.size());
     const int answer = inflate(&stream, Z_NO_FLUSH);
