@@ -207,7 +207,6 @@ class Inspection {
   void check_probe_hosts() {
     Sorted hosts;
     const Names bad = containers_where([&](const Json& container) {
-      const size_t before = hosts.size();
       bool found = false;
       const auto look = [&](const Json* handler) {
         if (handler == nullptr) return;
@@ -222,7 +221,7 @@ class Inspection {
         look(find(container, probe));
       for (const std::string_view hook : {"postStart", "preStop"})
         look(find_path(container, {"lifecycle", hook}));
-      return found || hosts.size() > before;
+      return found;
     });
     if (bad.empty()) return;
     const Names sorted = in_order(bad);
