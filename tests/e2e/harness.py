@@ -311,8 +311,8 @@ class Kubectl:
         if self.minor < minor:
             pytest.skip(f"kubectl 1.{self.minor} has no such thing (1.{minor} has)")
 
-    def stream(self, *arguments):
-        return Stream([self.path, "-n", self.namespace, *arguments], self.environment())
+    def stream(self, *arguments, kubeconfig=None):
+        return Stream([self.path, "-n", self.namespace, *arguments], self.environment(kubeconfig))
 
 
 @dataclasses.dataclass
