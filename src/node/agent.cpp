@@ -259,6 +259,7 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
           pull != pod.pulls.end()) {
         image.pulled_for = pull->second.done_for;
         image.pulled_words = pull->second.words;
+        image.pull_progress = pull_shown(pull->second);
       }
       world.images.emplace(text_at(container, {"name"}), std::move(image));
     }
@@ -483,10 +484,11 @@ void Agent::judge_shim(Pod& pod, const Object& object) {
     pod.failures.erase("");
   } else if (!record->alive) {
     pod.shim_begins = false;
-    note_problem(pod, object.tree(), "", "FailedCreatePodSandBox",
-                 fmt::format("Failed to create pod sandbox: the pod's shim ended before a container "
-                             "could start; its words are in {}/run/{}/shim.log",
-                             options_.state_folder, pod.uid));
+    note_problem(
+        pod, object.tree(), "", "FailedCreatePodSandBox",
+        fmt::format("Failed to create pod sandbox: the pod's shim ended before a container "
+                    "could start; its words are in {}/run/{}/shim.log",
+                    options_.state_folder, pod.uid));
   }
 }
 
