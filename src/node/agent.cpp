@@ -70,6 +70,7 @@ Agent::~Agent() {
   *alive_ = false;
   if (subscription_ != 0) client_.unfollow(subscription_);
   loop_.cancel(pressure_timer_);
+  loop_.cancel(gpu_timer_);
   for (const auto& [uid, pod] : pods_)
     loop_.cancel(pod.timer);
 }
@@ -86,10 +87,13 @@ void Agent::start(std::function<void()> registered) {
       options_.images_version = images_->version();
       options_.image_list = images_->list();
     }
-    for (const std::string& name : node_names(options_))
-      register_node(name);
-    take_up_pods();
-    watch_pressure();
+    // A device that somebody else is on is not offered first and taken back later.
+    look_at_gpus([this] {
+      for (const std::string& name : node_names(options_))
+        register_node(name);
+      take_up_pods();
+      watch_pressure();
+    });
   });
 }
 
@@ -376,11 +380,12 @@ std::vector<Json> Agent::services_beside(const Pod& pod) const {
 
 void Agent::start_pod(Pod& pod, const Json& tree) {
   pod.starting = true;
-  if (options_.simulated > 0 || !tokens_.has_tokens_for(tree)) return launch_pod(pod, tree);
+  if (options_.simulated > 0 || !tokens_.has_tokens_for(tree))
+    return launch_beside_outsiders(pod, tree);
   tokens_.prepare(tree, [this, uid = pod.uid, tree](const Result<void>& ready) {
     const auto found = pods_.find(uid);
     if (found == pods_.end()) return;
-    if (ready) return launch_pod(found->second, tree);
+    if (ready) return launch_beside_outsiders(found->second, tree);
     found->second.starting = false;
     note_problem(found->second, tree, "", "FailedMount",
                  "MountVolume.SetUp failed: failed to fetch token: " + ready.error().message);
@@ -399,6 +404,14 @@ void Agent::renew_tokens(const std::string& uid) {
                        found->second.name, volumes.error().message);
   for (LaunchVolume& volume : *volumes)
     runtime_.replace_files(uid, std::move(volume));
+}
+
+// Who wants devices gets those that nobody else is on, as they are now.
+void Agent::launch_beside_outsiders(Pod& pod, const Json& tree) {
+  if (options_.simulated > 0 || gpus_asked(tree) == 0) return launch_pod(pod, tree);
+  look_at_gpus([this, uid = pod.uid, tree] {
+    if (const auto found = pods_.find(uid); found != pods_.end()) launch_pod(found->second, tree);
+  });
 }
 
 void Agent::launch_pod(Pod& pod, const Json& tree) {
@@ -421,7 +434,7 @@ void Agent::launch_pod(Pod& pod, const Json& tree) {
     found->second.starting = false;
     watch_pressure();
     if (started) {
-      notice_outsiders(found->second);
+      tell_of_outsiders(found->second);
       found->second.problems.erase("");
       found->second.shim_begins = true;
     } else if (const ObjectPtr object = client_.get(kPod, found->second.ns, found->second.name)) {
@@ -483,10 +496,11 @@ void Agent::judge_shim(Pod& pod, const Object& object) {
     pod.failures.erase("");
   } else if (!record->alive) {
     pod.shim_begins = false;
-    note_problem(pod, object.tree(), "", "FailedCreatePodSandBox",
-                 fmt::format("Failed to create pod sandbox: the pod's shim ended before a container "
-                             "could start; its words are in {}/run/{}/shim.log",
-                             options_.state_folder, pod.uid));
+    note_problem(
+        pod, object.tree(), "", "FailedCreatePodSandBox",
+        fmt::format("Failed to create pod sandbox: the pod's shim ended before a container "
+                    "could start; its words are in {}/run/{}/shim.log",
+                    options_.state_folder, pod.uid));
   }
 }
 
