@@ -12,6 +12,7 @@
 #include "node/images/driver_files.h"
 #include "node/images/local_images.h"
 #include "node/pod_volumes.h"
+#include "node/seccomp_profile.h"
 #include "node/simulated/played_pods.h"
 
 namespace yard {
@@ -358,6 +359,9 @@ LaunchFacts Agent::launch_facts(const Pod& pod) {
   };
   out.env.token = [this, uid = pod.uid](std::string_view audience, int64_t seconds) {
     return tokens_.token(uid, audience, seconds);
+  };
+  out.system_call_profile = [folder = options_.state_folder + "/seccomp"](std::string_view name) {
+    return read_profile(folder, name);
   };
   out.network = network_.facts();
   out.processes_limit = options_.pod_pids_limit;
