@@ -250,6 +250,36 @@ TEST(JobController, ErrorsOfCreatingAreToldAndTriedAgain) {
   EXPECT_EQ(yard.active().size(), 3u);
 }
 
+TEST(JobController, AfterACreateThatWentWellTheNextWaitIsShortAgain) {
+  JobYard yard;
+  yard.create(
+      "  suspend: true\n"
+      "  template: {spec: {restartPolicy: Never, containers: [{name: main, image: i, resources: "
+      "{requests: {memory: 1Mi}}}]}}\n");
+  const auto forbid = [&] {
+    yard.api.call(
+        "POST", "/api/v1/namespaces/default/limitranges",
+        R"({"metadata":{"name":"l"},"spec":{"limits":[{"type":"Container","min":{"memory":"1Gi"}}]}})");
+  };
+  const auto allow = [&] { yard.api.call("DELETE", "/api/v1/namespaces/default/limitranges/l"); };
+  forbid();
+  yard.change_job("spec: {suspend: false}");
+  yard.settle(1min);
+  allow();
+  yard.settle(1s);
+  EXPECT_TRUE(yard.active().empty()) << "after many failures the wait is long";
+  yard.settle(2min);
+  ASSERT_EQ(yard.active().size(), 1u);
+  yard.change_job("spec: {suspend: true}");
+  yard.settle();
+  forbid();
+  yard.change_job("spec: {suspend: false}");
+  ASSERT_TRUE(yard.active().empty());
+  allow();
+  yard.settle(2s);
+  EXPECT_EQ(yard.active().size(), 1u);
+}
+
 TEST(JobController, IndexedPodsKnowTheirIndex) {
   JobYard yard;
   yard.create(spec("  completionMode: Indexed\n  completions: 4\n  parallelism: 2\n"));
