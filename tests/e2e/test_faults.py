@@ -177,6 +177,34 @@ def test_kill_9_of_a_shim(own_yard, host_pid):
     assert own_yard.leftovers() == []
 
 
+def test_no_temporary_file_is_left(own_yard):
+    """In a mount namespace whose folders for such files are empty, and seen after a whole life with pods in it."""
+    folder, places = own_yard.folder, "/tmp /var/tmp /run /dev/shm"
+    script = (f"mount --bind {folder} /mnt && for place in {places}; do mount -t tmpfs none $place; done && mkdir -p {folder} && "
+              f"mount --no-mtab --move /mnt {folder} && rm -rf /run/mount && echo ready && read line && find {places} -path {folder} -prune -o ! -type d -print -o -empty -print")
+    world = subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert world.stdout.readline() == "ready\n"
+        inside = ["nsenter", "-t", str(world.pid), "-m"]
+        own_yard.command("up", before=inside)
+        kubectl = own_kubectl(own_yard)
+        memory = {"volumes": [{"name": "m", "emptyDir": {"medium": "Memory"}}]}
+        kubectl("apply", "-f", "-", stdin=[shell("ends", "echo x > /tmp/x; mktemp; exit 3"), shell("lives", "sleep 1000", **memory)])
+        assert end_state(kubectl, "ends")["exitCode"] == 3
+        running(kubectl, "lives")
+        kubectl("exec", "lives", "--", "mktemp")
+        own_yard.kill()
+        own_yard.command("up", before=inside)
+        own_yard.command("down", before=inside)
+        world.stdin.write("\n")
+        world.stdin.close()
+        left = [path for path in world.stdout.read().split() if path not in places.split()]
+        assert left == []
+    finally:
+        world.kill()
+        world.wait()
+
+
 def test_down_sweeps_what_dead_shims_left(own_yard):
     own_yard.up()
     kubectl = own_kubectl(own_yard)
