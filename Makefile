@@ -1,5 +1,5 @@
 # Every target installs by itself what it lacks (tools/setup), quietly when all is there.
-SEEDS ?= 200
+SEEDS ?= 1000
 SECONDS_EACH ?= 60
 
 .PHONY: help run build test bench conformance frameworks lint fuzz sim clean

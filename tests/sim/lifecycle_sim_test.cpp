@@ -19,13 +19,13 @@
 #include "controllers/lifecycle/garbage_collector.h"
 #include "controllers/lifecycle/namespaces.h"
 #include "sim/api_harness.h"
+#include "testing/seeds.h"
 
 namespace yard {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr uint64_t kSeeds = 100;
 constexpr int kSteps = 200;
 constexpr std::string_view kUnknownVersion = "nobody.io/v1";  // no kind of it is served
 constexpr const char* kUserFinalizer = "sim.io/hold";
@@ -447,16 +447,8 @@ class Simulation {
 };
 
 TEST(LifecycleSim, ConvergesFromEverySeed) {
-  set_log_level(LogLevel::Off);
-  const char* one = std::getenv("SEED");
-  const uint64_t first = one != nullptr ? std::strtoull(one, nullptr, 10) : 1;
-  const uint64_t last = one != nullptr ? first : kSeeds;
-  if (one != nullptr) set_log_level(LogLevel::Debug);
-  for (uint64_t seed = first; seed <= last; ++seed) {
-    Simulation(seed).run();
-    ASSERT_FALSE(HasFailure()) << "replay with: SEED=" << seed
-                               << " build/yard_sim --gtest_filter=LifecycleSim.*";
-  }
+  set_log_level(std::getenv("SEED") != nullptr ? LogLevel::Debug : LogLevel::Off);
+  for_each_seed([](uint64_t seed) { Simulation(seed).run(); });
 }
 
 }  // namespace

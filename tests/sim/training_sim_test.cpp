@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "sim/training_yard.h"
+#include "testing/seeds.h"
 
 namespace yard {
 namespace {
@@ -48,8 +49,7 @@ struct Ledger {
 
 // A bind that a failed commit took with it is tried again, and a new server looks at all pods.
 constexpr Duration kHalfBound = 5s;
-constexpr uint64_t kSeeds = 250;  // YARD_SIM_SEEDS: another number
-constexpr int kRoom = 8;          // for the largest job
+constexpr int kRoom = 8;  // for the largest job
 
 class TrainingSim {
  public:
@@ -361,18 +361,8 @@ class TrainingSim {
 };
 
 TEST(TrainingSim, EndsOnceWhateverFails) {
-  const char* only = std::getenv("SEED");
-  if (only == nullptr) set_log_level(LogLevel::Error);
-  const uint64_t first = only != nullptr ? std::strtoull(only, nullptr, 10) : 1;
-  const char* asked = std::getenv("YARD_SIM_SEEDS");
-  const uint64_t count = asked != nullptr ? std::strtoull(asked, nullptr, 10) : kSeeds;
-  const uint64_t last = only != nullptr ? first : count;
-  for (uint64_t seed = first; seed <= last; ++seed) {
-    SCOPED_TRACE(
-        fmt::format("replay with SEED={} build/yard_sim --gtest_filter=TrainingSim.*", seed));
-    TrainingSim(seed).run();
-    if (testing::Test::HasFailure()) return;
-  }
+  if (std::getenv("SEED") == nullptr) set_log_level(LogLevel::Error);
+  for_each_seed([](uint64_t seed) { TrainingSim(seed).run(); });
 }
 
 }  // namespace

@@ -1,6 +1,13 @@
 #include "testing/sim_loop.h"
 
+#include "base/check.h"
+
 namespace yard {
+namespace {
+
+constexpr size_t kMostAtOneMoment = 1'000'000;
+
+}  // namespace
 
 SimLoop::SimLoop(uint64_t seed, Time start)
     : random_(seed), ties_(seed ^ 0x5bd1e995), now_(start) {}
@@ -42,6 +49,9 @@ void SimLoop::forget_readable(int) {}
 bool SimLoop::run_one() {
   if (queue_.empty()) return false;
   auto first = queue_.extract(queue_.begin());
+  ran_at_this_moment_ = first.key().due > now_ ? 0 : ran_at_this_moment_ + 1;
+  check(ran_at_this_moment_ < kMostAtOneMoment,
+        "the loop does not come to rest: tasks make tasks without an end");
   now_ = std::max(now_, first.key().due);
   first.mapped()();
   return true;

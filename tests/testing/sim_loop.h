@@ -44,6 +44,7 @@ class SimLoop : public Loop {
   std::map<TimerId, Order> timers_;
   Random random_, ties_;
   Time now_;
+  size_t ran_at_this_moment_ = 0;
   uint64_t next_ = 1;
 };
 

@@ -172,10 +172,10 @@ JobWorld JobController::observe(const Object& object, JobFacts facts, Memory& me
   if (!world.job.being_deleted) observe_orphans(world);
   world.backoff = memory.backoff;
   if (memory.create_failures > 0) {
-    // One pod is tried until that works again.
+    // One pod is tried until that works again; its answer brings the next look.
     const bool waits = memory.create_after > world.now;
     world.most_creates = waits ? 0 : 1;
-    world.create_again = waits ? memory.create_after - world.now : Duration::zero();
+    if (waits) world.create_again = memory.create_after - world.now;
   }
   return world;
 }

@@ -173,7 +173,10 @@ bool PodFacts::is_tracked() const {
 
 bool is_considered_failed(const PodFacts& pod, const JobFacts& job) {
   if (pod.phase == PodPhase::Failed) return true;
-  return !job.replaces_only_failed && pod.being_deleted && pod.phase != PodPhase::Succeeded;
+  if (job.replaces_only_failed || !pod.being_deleted) return false;
+  // Ending well after it was counted as lost does not undo that: its replacement may be running.
+  return pod.phase != PodPhase::Succeeded ||
+         std::ranges::find(job.uncounted_failed, pod.uid) != job.uncounted_failed.end();
 }
 
 }  // namespace yard

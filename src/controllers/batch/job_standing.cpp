@@ -22,7 +22,8 @@ void sort_new_ends(JobStanding& out, const JobFacts& job, const std::vector<PodF
   const Uids failed(job.uncounted_failed.begin(), job.uncounted_failed.end());
   for (const PodFacts& pod : pods) {
     if (!pod.is_tracked() || (job.indexed && !job.is_valid_index(pod.index))) continue;
-    if (pod.phase == PodPhase::Succeeded && !succeeded.contains(pod.uid))
+    if (pod.phase == PodPhase::Succeeded && !succeeded.contains(pod.uid) &&
+        !failed.contains(pod.uid))
       out.new_succeeded.push_back(&pod);
     if (is_considered_failed(pod, job) && !failed.contains(pod.uid)) out.new_failed.push_back(&pod);
   }

@@ -53,7 +53,8 @@ void change_pods(Plan& plan, const JobWorld& world, const JobStanding& standing,
       plan.writes.push_back(create_pod(job, pod.index, pod.replaced));
     status.active += changes.create.size();
     look_again(plan, changes.wait);
-    look_again(plan, world.create_again);
+    // Asked only for pods that are due: those in back-off have a time of their own.
+    if (changes.creates_are_held) look_again(plan, world.create_again);
   }
   status.end = completion(job, standing.succeeded, status.active);
   if (status.end && job.completions && !job.indexed && standing.succeeded > *job.completions) {

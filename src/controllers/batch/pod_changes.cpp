@@ -61,9 +61,11 @@ PodChanges pod_changes(const JobFacts& job, const JobStanding& standing,
         surplus_pods(job, standing.active, static_cast<size_t>(std::max(0, active - want)));
     const int held = job.replaces_only_failed ? static_cast<int>(standing.terminating.size()) : 0;
     const int missing = want - active - held;
-    if (out.remove.empty() && missing > 0 && most_creates > 0) {
+    if (out.remove.empty() && missing > 0) {
       plan_creates(out, job, standing, backoff,
-                   std::min({static_cast<size_t>(missing), most_creates, kMostPodsPerPass}), now);
+                   std::min(static_cast<size_t>(missing), kMostPodsPerPass), now);
+      out.creates_are_held = out.create.size() > most_creates;
+      if (out.creates_are_held) out.create.resize(most_creates);
     }
   }
   if (out.remove.size() > kMostPodsPerPass) out.remove.resize(kMostPodsPerPass);

@@ -13,7 +13,8 @@ struct PodChanges {
     friend bool operator==(const NewPod&, const NewPod&) = default;
   };
   std::vector<NewPod> create;
-  std::optional<Duration> wait;  // in back-off: look again after this
+  std::optional<Duration> wait;   // in back-off: look again after this
+  bool creates_are_held = false;  // there would be more than `most_creates`
 };
 
 inline constexpr size_t kMostPodsPerPass = 500;

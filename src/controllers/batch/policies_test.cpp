@@ -228,6 +228,33 @@ TEST(PodChanges, HowManyAreWanted) {
   }
 }
 
+TEST(PodChanges, OnlyWhatIsDueAsksForAnotherTry) {
+  const JobFacts job =
+      job_of("{parallelism: 2, completions: 2, completionMode: Indexed, backoffLimitPerIndex: 3}");
+  const std::vector<PodFacts> waiting = {pod_of("a", PodPhase::Failed, 0),
+                                         pod_of("b", PodPhase::Failed, 1)};
+  const PodChanges none = pod_changes(job, job_standing(job, waiting), {}, 1, kNow);
+  EXPECT_TRUE(none.create.empty());
+  EXPECT_FALSE(none.creates_are_held) << "both are in back-off: nothing to try";
+  EXPECT_GT(none.wait, Duration::zero());
+
+  const std::vector<PodFacts> half = {pod_of("a", PodPhase::Failed, 0)};
+  const PodChanges other = pod_changes(job, job_standing(job, half), {}, 1, kNow);
+  ASSERT_EQ(other.create.size(), 1u) << "index 1 does not wait for the back-off of index 0";
+  EXPECT_EQ(other.create[0].index, 1);
+  EXPECT_TRUE(pod_changes(job, job_standing(job, half), {}, 0, kNow).creates_are_held);
+}
+
+TEST(JobStanding, WhatWasCountedAsLostStaysLost) {
+  const JobFacts job =
+      job_of("{parallelism: 1, completions: 1}", "{uncountedTerminatedPods: {failed: [a]}}");
+  PodFacts pod = pod_of("a", PodPhase::Succeeded);
+  pod.being_deleted = true;
+  const JobStanding standing = job_standing(job, {pod});
+  EXPECT_EQ(standing.succeeded, 0) << "deleted, replaced, and then it ended well after all";
+  EXPECT_EQ(standing.failed, 1);
+}
+
 TEST(Accounts, EachPodIsNamedThenReleasedThenCounted) {
   const struct {
     const char* about;

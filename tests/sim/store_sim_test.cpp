@@ -8,6 +8,7 @@
 
 #include "sim/sim_log.h"
 #include "store/store.h"
+#include "testing/seeds.h"
 #include "testing/sim_loop.h"
 
 namespace yard {
@@ -275,11 +276,7 @@ class Life {
 };
 
 TEST(StoreSimulation, HoldsItsPromisesUnderFailuresAndCrashes) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
-    SCOPED_TRACE(fmt::format("seed {}", seed));
-    Life(seed).live(250);
-    ASSERT_FALSE(HasFailure());
-  }
+  for_each_seed([](uint64_t seed) { Life(seed).live(250); });
 }
 
 }  // namespace
