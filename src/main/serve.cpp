@@ -140,7 +140,7 @@ std::vector<ServedVersion> served_versions(const KindTable& table) {
 struct Controllers {
   Controllers(Loop& loop, Client& client, const ClusterIdentity& identity, const std::string& state,
               const DirectTokens& tokens, SignCertificate sign, ApiServices::Served served)
-      : contents(client, identity),
+      : contents(client, loop, identity),
         role_aggregation(loop, client),
         api_services(loop, client, std::move(served)),
         certificate_signing(loop, client, std::move(sign)),

@@ -108,6 +108,7 @@ class Agent {
   void observe_gate(Pod& pod, PodWorld& world);
   void knock(Pod& pod, const PodWorld& world);
   void start_pod(Pod& pod, const Json& tree);
+  void launch_beside_outsiders(Pod& pod, const Json& tree);
   void launch_pod(Pod& pod, const Json& tree);
   void renew_tokens(const std::string& uid);
   void start_container(Pod& pod, const Json& tree, const PodPlan::Start& start);
@@ -138,8 +139,11 @@ class Agent {
   std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);
   LaunchFacts launch_facts(const Pod& pod);
   std::vector<Json> services_beside(const Pod& pod) const;
+  std::set<std::string> given_gpus() const;
   bool give_gpus(Pod& pod, const Json& tree);
-  void notice_outsiders(const Pod& pod);
+  void look_at_gpus(std::function<void()> then);
+  void take_outsiders(std::vector<GpuProcess> outsiders);
+  void tell_of_outsiders(const Pod& pod);
   ImageResolution resolve(const Json& pod, const Json& container) const;
   bool have_image(Pod& pod, const Json& tree, const Json& container, const PodPlan::Start& start,
                   const ImageResolution& resolution);
@@ -168,6 +172,8 @@ class Agent {
   std::function<MachineRoom()> read_room_;
   UsageSource* usage_ = nullptr;
   OutsiderSearch gpu_processes_;
+  std::vector<GpuProcess> outsiders_;  // on our GPUs, when they were last looked at
+  TimerId gpu_timer_ = 0;
   NodePressure pressure_;
   TimerId pressure_timer_ = 0;
   bool looks_at_room_ = false;

@@ -179,6 +179,34 @@ TEST_F(AgentTest, AShimThatCannotBeginIsTriedAgainMoreAndMoreSeldom) {
   EXPECT_EQ(phase(), "Running");
 }
 
+TEST_F(AgentTest, GpusOfOutsidersAreNotOfferedUntilTheyEnd) {
+  agent_.reset();
+  MachineFacts machine;
+  machine.hostname = "Box";
+  agent_ =
+      std::make_unique<Agent>(client_, harness_.loop, runtime_, network_, NodeOptions{}, machine);
+  agent_->set_gpus(pretended_gpus(2));
+  std::vector<GpuProcess> outsiders{{"0", 77, "python3"}};
+  agent_->set_gpu_processes([&](const std::vector<int>&) { return outsiders; });
+  agent_->start();
+  settle();
+  const auto node = [&] { return client_.get({"v1", "Node"}, "", "box")->tree(); };
+  const auto offered = [&] {
+    return std::string(text_at(node(), {"status", "allocatable", "nvidia.com/gpu"})) + " of " +
+           std::string(text_at(node(), {"status", "capacity", "nvidia.com/gpu"}));
+  };
+  EXPECT_EQ(offered(), "1 of 2");
+  EXPECT_EQ(text_at(node(), {"metadata", "annotations", "trainyard.dev/gpus-in-use"}),
+            "GPU 0: process 77 (python3)");
+  create_with(R"("resources":{"limits":{"nvidia.com/gpu":1}})");
+  EXPECT_EQ(runtime_.pod_launches[uid()].gpus, std::vector<std::string>{"1"});
+  EXPECT_TRUE(messages_of("GPUInUse").empty());
+  outsiders.clear();
+  harness_.loop.advance(std::chrono::seconds(11));
+  EXPECT_EQ(offered(), "2 of 2");
+  EXPECT_EQ(text_at(node(), {"metadata", "annotations", "trainyard.dev/gpus-in-use"}), "");
+}
+
 TEST_F(AgentTest, OutsidersOnAPodsGpuAreNoticed) {
   agent_.reset();
   MachineFacts machine;
@@ -188,11 +216,11 @@ TEST_F(AgentTest, OutsidersOnAPodsGpuAreNoticed) {
   agent_ =
       std::make_unique<Agent>(client_, harness_.loop, runtime_, network_, NodeOptions{}, machine);
   agent_->set_gpus(pretended_gpus(2));
-  agent_->set_gpu_processes([](const std::vector<int>&) {
-    return std::vector<GpuProcess>{{"0", 77, "python3"}, {"1", 78, "other"}};
-  });
+  std::vector<GpuProcess> outsiders;
+  agent_->set_gpu_processes([&](const std::vector<int>&) { return outsiders; });
   agent_->start();
   settle();
+  outsiders = {{"0", 77, "python3"}, {"1", 78, "other"}};  // while nobody looks
   create_with(R"("resources":{"limits":{"nvidia.com/gpu":1}})");
   EXPECT_EQ(messages_of("GPUInUse"),
             (std::vector<std::string>{

@@ -27,7 +27,8 @@ def pytest_report_header(config):
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_left():
-    """After the whole suite no process, mount, namespace, socket or control group of its servers is there."""
+    """After the whole suite no process, mount, namespace, socket or control group of its servers is there, and nothing
+    in memory; that servers leave no temporary file anywhere has a test of its own (test_faults.py)."""
     yield
     left = [f"{yard.state}: {thing}" for yard in Yard.made if yard.is_ours for thing in yard.leftovers()]
     for yard in Yard.made:
