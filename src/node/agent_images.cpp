@@ -146,7 +146,7 @@ void Agent::finish_pull(const std::string& uid, const PodPlan::Start& start,
   pull.shown.clear();
   // What the machine's other tools have and do not show is as good as absent: the next look takes
   // the next rung.
-  if (!pulled && !from.from_registry) return sync_later(uid);
+  if (!pulled && !from.from_registry && images_->local_id(image).empty()) return sync_later(uid);
   if (pulled) {
     pull = {};
     pull.done_for = start.run;
