@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/strings.h"
 
 namespace yard {
 
 std::string PodNetworkWiring::problem() const {
-  if (island) return island->notes().empty() ? "" : island->notes().back();
+  if (island) return join(island->notes(), "; ");
   return shared->facts().refusal;
 }
 

@@ -12,6 +12,7 @@
 #include "node/images/driver_files.h"
 #include "node/images/local_images.h"
 #include "node/pod_volumes.h"
+#include "node/seccomp_profile.h"
 #include "node/simulated/played_pods.h"
 
 namespace yard {
@@ -70,6 +71,7 @@ Agent::~Agent() {
   *alive_ = false;
   if (subscription_ != 0) client_.unfollow(subscription_);
   loop_.cancel(pressure_timer_);
+  loop_.cancel(gpu_timer_);
   for (const auto& [uid, pod] : pods_)
     loop_.cancel(pod.timer);
 }
@@ -86,10 +88,13 @@ void Agent::start(std::function<void()> registered) {
       options_.images_version = images_->version();
       options_.image_list = images_->list();
     }
-    for (const std::string& name : node_names(options_))
-      register_node(name);
-    take_up_pods();
-    watch_pressure();
+    // A device that somebody else is on is not offered first and taken back later.
+    look_at_gpus([this] {
+      for (const std::string& name : node_names(options_))
+        register_node(name);
+      take_up_pods();
+      watch_pressure();
+    });
   });
 }
 
@@ -259,6 +264,7 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
           pull != pod.pulls.end()) {
         image.pulled_for = pull->second.done_for;
         image.pulled_words = pull->second.words;
+        image.pull_progress = pull_shown(pull->second);
       }
       world.images.emplace(text_at(container, {"name"}), std::move(image));
     }
@@ -355,6 +361,9 @@ LaunchFacts Agent::launch_facts(const Pod& pod) {
   out.env.token = [this, uid = pod.uid](std::string_view audience, int64_t seconds) {
     return tokens_.token(uid, audience, seconds);
   };
+  out.system_call_profile = [folder = options_.state_folder + "/seccomp"](std::string_view name) {
+    return read_profile(folder, name);
+  };
   out.network = network_.facts();
   out.processes_limit = options_.pod_pids_limit;
   if (!machine_.gpus.empty()) {
@@ -376,11 +385,12 @@ std::vector<Json> Agent::services_beside(const Pod& pod) const {
 
 void Agent::start_pod(Pod& pod, const Json& tree) {
   pod.starting = true;
-  if (options_.simulated > 0 || !tokens_.has_tokens_for(tree)) return launch_pod(pod, tree);
+  if (options_.simulated > 0 || !tokens_.has_tokens_for(tree))
+    return launch_beside_outsiders(pod, tree);
   tokens_.prepare(tree, [this, uid = pod.uid, tree](const Result<void>& ready) {
     const auto found = pods_.find(uid);
     if (found == pods_.end()) return;
-    if (ready) return launch_pod(found->second, tree);
+    if (ready) return launch_beside_outsiders(found->second, tree);
     found->second.starting = false;
     note_problem(found->second, tree, "", "FailedMount",
                  "MountVolume.SetUp failed: failed to fetch token: " + ready.error().message);
@@ -399,6 +409,14 @@ void Agent::renew_tokens(const std::string& uid) {
                        found->second.name, volumes.error().message);
   for (LaunchVolume& volume : *volumes)
     runtime_.replace_files(uid, std::move(volume));
+}
+
+// Who wants devices gets those that nobody else is on, as they are now.
+void Agent::launch_beside_outsiders(Pod& pod, const Json& tree) {
+  if (options_.simulated > 0 || gpus_asked(tree) == 0) return launch_pod(pod, tree);
+  look_at_gpus([this, uid = pod.uid, tree] {
+    if (const auto found = pods_.find(uid); found != pods_.end()) launch_pod(found->second, tree);
+  });
 }
 
 void Agent::launch_pod(Pod& pod, const Json& tree) {
@@ -421,7 +439,7 @@ void Agent::launch_pod(Pod& pod, const Json& tree) {
     found->second.starting = false;
     watch_pressure();
     if (started) {
-      notice_outsiders(found->second);
+      tell_of_outsiders(found->second);
       found->second.problems.erase("");
       found->second.shim_begins = true;
     } else if (const ObjectPtr object = client_.get(kPod, found->second.ns, found->second.name)) {
@@ -483,10 +501,11 @@ void Agent::judge_shim(Pod& pod, const Object& object) {
     pod.failures.erase("");
   } else if (!record->alive) {
     pod.shim_begins = false;
-    note_problem(pod, object.tree(), "", "FailedCreatePodSandBox",
-                 fmt::format("Failed to create pod sandbox: the pod's shim ended before a container "
-                             "could start; its words are in {}/run/{}/shim.log",
-                             options_.state_folder, pod.uid));
+    note_problem(
+        pod, object.tree(), "", "FailedCreatePodSandBox",
+        fmt::format("Failed to create pod sandbox: the pod's shim ended before a container "
+                    "could start; its words are in {}/run/{}/shim.log",
+                    options_.state_folder, pod.uid));
   }
 }
 

@@ -16,10 +16,10 @@
 #include "node/network/pod_network.h"
 #include "node/node_object.h"
 #include "node/plan_pod.h"
-#include "node/pressure.h"
 #include "node/pod_launch.h"
 #include "node/pod_runtime.h"
 #include "node/pod_tokens.h"
+#include "node/pressure.h"
 #include "node/probe_runner.h"
 
 namespace yard {
@@ -57,6 +57,9 @@ class Agent {
   // The image of a container on its way here.
   struct Pull {
     bool is_under_way = false;
+    TakeProgress progress;  // how far it has come, since when, and as it was told
+    std::string shown;
+    Time began{}, told{};
     int done_for = -1;  // the run that it was pulled for, and what is said of it
     std::string words;
     int failures = 0;
@@ -105,6 +108,7 @@ class Agent {
   void observe_gate(Pod& pod, PodWorld& world);
   void knock(Pod& pod, const PodWorld& world);
   void start_pod(Pod& pod, const Json& tree);
+  void launch_beside_outsiders(Pod& pod, const Json& tree);
   void launch_pod(Pod& pod, const Json& tree);
   void renew_tokens(const std::string& uid);
   void start_container(Pod& pod, const Json& tree, const PodPlan::Start& start);
@@ -135,15 +139,21 @@ class Agent {
   std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);
   LaunchFacts launch_facts(const Pod& pod);
   std::vector<Json> services_beside(const Pod& pod) const;
+  std::set<std::string> given_gpus() const;
   bool give_gpus(Pod& pod, const Json& tree);
-  void notice_outsiders(const Pod& pod);
+  void look_at_gpus(std::function<void()> then);
+  void take_outsiders(std::vector<GpuProcess> outsiders);
+  void tell_of_outsiders(const Pod& pod);
   ImageResolution resolve(const Json& pod, const Json& container) const;
   bool have_image(Pod& pod, const Json& tree, const Json& container, const PodPlan::Start& start,
                   const ImageResolution& resolution);
-  void begin_pull(Pod& pod, const Json& tree, const PodPlan::Start& start,
-                  const std::string& image);
+  void begin_pull(Pod& pod, const Json& tree, const PodPlan::Start& start, const std::string& image,
+                  const PullNeed& from);
+  std::string pull_shown(Pull& pull) const;
+  void tell_pull(const std::string& uid, const std::string& container, const TakeProgress& progress,
+                 Duration elapsed);
   void finish_pull(const std::string& uid, const PodPlan::Start& start, const std::string& image,
-                   const Result<PulledImage>& pulled);
+                   const PullNeed& from, const Result<PulledImage>& pulled);
   void show_problem(Pod& pod, const std::string& container, StartProblem problem);
   void tell_images();
 
@@ -162,6 +172,8 @@ class Agent {
   std::function<MachineRoom()> read_room_;
   UsageSource* usage_ = nullptr;
   OutsiderSearch gpu_processes_;
+  std::vector<GpuProcess> outsiders_;  // on our GPUs, when they were last looked at
+  TimerId gpu_timer_ = 0;
   NodePressure pressure_;
   TimerId pressure_timer_ = 0;
   bool looks_at_room_ = false;

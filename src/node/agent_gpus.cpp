@@ -1,5 +1,7 @@
 // The agent's GPUs: which pod has which, and who else is on them.
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/log.h"
@@ -8,30 +10,34 @@
 namespace yard {
 namespace {
 
-const Resource kPod{"v1", "Pod"};
+constexpr Duration kLookEvery = std::chrono::seconds(10);
 
 }  // namespace
 
 // Taken is what runs or starts: a pod that has ended has given its devices back.
+std::set<std::string> Agent::given_gpus() const {
+  std::set<std::string> out;
+  for (const auto& [uid, pod] : pods_) {
+    const PodRecord* record = runtime_.find(uid);
+    if (record != nullptr && record->alive) out.insert(record->gpus.begin(), record->gpus.end());
+    if (pod.starting) out.insert(pod.gpus.begin(), pod.gpus.end());
+  }
+  return out;
+}
+
 bool Agent::give_gpus(Pod& pod, const Json& tree) {
   pod.gpus.clear();
   const int64_t count = gpus_asked(tree);
   if (count == 0) return true;
-  std::set<std::string> taken;
-  for (const auto& [uid, other] : pods_) {
-    const PodRecord* record = runtime_.find(uid);
-    if (record != nullptr && record->alive) taken.insert(record->gpus.begin(), record->gpus.end());
-    if (other.starting) taken.insert(other.gpus.begin(), other.gpus.end());
-  }
-  auto picked = pick_gpus(machine_.gpus, taken, count);
+  auto picked = pick_gpus(machine_.gpus, given_gpus(), outsiders_, count);
   if (picked) pod.gpus = std::move(*picked);
   return picked.has_value();
 }
 
-// Asked once, when a pod gets its devices: a program that computes there beside it explains why it
-// is slow or finds no memory.
-void Agent::notice_outsiders(const Pod& pod) {
-  if (!gpu_processes_ || pod.gpus.empty()) return;
+// Before a pod gets devices, and again and again while somebody else is on one: with the end of
+// that process it is offered again.
+void Agent::look_at_gpus(std::function<void()> then) {
+  if (!gpu_processes_ || machine_.gpus.empty()) return then();
   std::vector<int> ours;
   for (const std::string& uid : runtime_.pods()) {
     for (const ContainerRun& run : runtime_.find(uid)->runs) {
@@ -40,17 +46,39 @@ void Agent::notice_outsiders(const Pod& pod) {
   }
   auto found = std::make_shared<std::vector<GpuProcess>>();
   loop_.run_blocking([found, ask = gpu_processes_, ours = std::move(ours)] { *found = ask(ours); },
-                     [this, found, uid = pod.uid, gpus = pod.gpus, alive = alive_] {
+                     [this, found, then = std::move(then), alive = alive_] {
                        if (!*alive) return;
-                       for (const GpuProcess& process : *found) {
-                         if (std::ranges::find(gpus, process.gpu) == gpus.end()) continue;
-                         const std::string text = fmt::format(
-                             "GPU {} is also used by process {} ({}), which belongs to no pod",
-                             process.gpu, process.pid, process.name);
-                         log_warning("{}", text);
-                         record_for(uid, {EventNote::Type::Warning, "GPUInUse", text, ""});
-                       }
+                       take_outsiders(std::move(*found));
+                       then();
                      });
+}
+
+void Agent::take_outsiders(std::vector<GpuProcess> outsiders) {
+  outsiders_ = std::move(outsiders);
+  auto kept = gpus_of_outsiders(machine_.gpus, given_gpus(), outsiders_);
+  if (kept != options_.gpu_outsiders) {
+    if (!kept.empty()) log_warning("not offered to pods: {}", outsiders_text(kept));
+    options_.gpu_outsiders = std::move(kept);
+    if (subscription_ != 0) register_node(options_.name);
+  }
+  if (options_.gpu_outsiders.empty() || gpu_timer_ != 0) return;
+  gpu_timer_ = loop_.after(kLookEvery, [this, alive = alive_] {
+    if (!*alive) return;
+    gpu_timer_ = 0;
+    look_at_gpus([] {});
+  });
+}
+
+// A program that computes beside a pod explains why it is slow or finds no memory.
+void Agent::tell_of_outsiders(const Pod& pod) {
+  for (const GpuProcess& process : outsiders_) {
+    if (std::ranges::find(pod.gpus, process.gpu) == pod.gpus.end()) continue;
+    const std::string text =
+        fmt::format("GPU {} is also used by process {} ({}), which belongs to no pod", process.gpu,
+                    process.pid, process.name);
+    log_warning("{}", text);
+    record_for(pod.uid, {EventNote::Type::Warning, "GPUInUse", text, ""});
+  }
 }
 
 }  // namespace yard

@@ -1,52 +1,17 @@
 // The agent and the scheduler on the real API server, with played pods.
 
-#include "node/agent.h"
-
-#include <gtest/gtest.h>
-
-#include "api/tree.h"
-#include "apiserver/direct_client.h"
-#include "scheduler/scheduler.h"
-#include "sim/api_harness.h"
-#include "sim/sim_pod_runtime.h"
+#include "sim/agent_harness.h"
 
 namespace yard {
 namespace {
 
-class AgentTest : public ::testing::Test {
+class AgentTest : public AgentFixture {
  protected:
-  AgentTest()
-      : client_(
-            *harness_.store, harness_.api->committer(), [this] { return harness_.api->kinds(); },
-            "trainyard"),
-        runtime_(harness_.loop) {
-    harness_.make_namespace("ns");
-    harness_.call("POST", "/api/v1/namespaces/ns/serviceaccounts",
-                  R"({"metadata":{"name":"default"}})");
-    harness_.call("POST", "/api/v1/namespaces/ns/configmaps",
-                  R"({"metadata":{"name":"kube-root-ca.crt"},"data":{"ca.crt":"x"}})");
-    start();
-  }
-  void start() {
-    MachineFacts machine;
-    machine.hostname = "Box";
-    machine.cpus = 4;
-    machine.memory_bytes = int64_t{8} << 30;
-    scheduler_ = std::make_unique<Scheduler>(client_, harness_.loop);
-    agent_ = std::make_unique<Agent>(client_, harness_.loop, runtime_, network_, NodeOptions{}, machine);
-    agent_->start();
-    settle();
-  }
+  AgentTest() { start(); }
   void restart_server() {
     agent_.reset();
     scheduler_.reset();
     start();
-  }
-  void settle() { harness_.loop.advance(std::chrono::milliseconds(200)); }
-  Json pod() { return harness_.call("GET", "/api/v1/namespaces/ns/pods/p").json; }
-  std::string phase() {
-    const Json now = pod();
-    return std::string(text_at(now, {"status", "phase"}));
   }
   std::string uid() {
     const Json now = pod();
@@ -73,14 +38,6 @@ class AgentTest : public ::testing::Test {
     const Json now = pod();
     return int_at(list_at(now, {"status", "containerStatuses"})[0], {"restartCount"});
   }
-  std::vector<std::string> messages_of(std::string_view reason) {
-    std::vector<std::string> out;
-    const Json events = harness_.call("GET", "/api/v1/namespaces/ns/events").json;
-    for (const Json& event : list_at(events, {"items"})) {
-      if (text_at(event, {"reason"}) == reason) out.emplace_back(text_at(event, {"message"}));
-    }
-    return out;
-  }
   std::vector<std::string> reasons() {
     std::vector<std::string> out;
     const Json events = harness_.call("GET", "/api/v1/namespaces/ns/events").json;
@@ -89,13 +46,6 @@ class AgentTest : public ::testing::Test {
     std::ranges::sort(out);
     return out;
   }
-
-  ApiHarness harness_;
-  DirectClient client_;
-  SimPodRuntime runtime_;
-  std::unique_ptr<Scheduler> scheduler_;
-  SharedNetwork network_;
-  std::unique_ptr<Agent> agent_;
 };
 
 TEST_F(AgentTest, TheNodeIsReadyAndTakesPods) {
@@ -229,19 +179,48 @@ TEST_F(AgentTest, AShimThatCannotBeginIsTriedAgainMoreAndMoreSeldom) {
   EXPECT_EQ(phase(), "Running");
 }
 
+TEST_F(AgentTest, GpusOfOutsidersAreNotOfferedUntilTheyEnd) {
+  agent_.reset();
+  MachineFacts machine;
+  machine.hostname = "Box";
+  agent_ =
+      std::make_unique<Agent>(client_, harness_.loop, runtime_, network_, NodeOptions{}, machine);
+  agent_->set_gpus(pretended_gpus(2));
+  std::vector<GpuProcess> outsiders{{"0", 77, "python3"}};
+  agent_->set_gpu_processes([&](const std::vector<int>&) { return outsiders; });
+  agent_->start();
+  settle();
+  const auto node = [&] { return client_.get({"v1", "Node"}, "", "box")->tree(); };
+  const auto offered = [&] {
+    return std::string(text_at(node(), {"status", "allocatable", "nvidia.com/gpu"})) + " of " +
+           std::string(text_at(node(), {"status", "capacity", "nvidia.com/gpu"}));
+  };
+  EXPECT_EQ(offered(), "1 of 2");
+  EXPECT_EQ(text_at(node(), {"metadata", "annotations", "trainyard.dev/gpus-in-use"}),
+            "GPU 0: process 77 (python3)");
+  create_with(R"("resources":{"limits":{"nvidia.com/gpu":1}})");
+  EXPECT_EQ(runtime_.pod_launches[uid()].gpus, std::vector<std::string>{"1"});
+  EXPECT_TRUE(messages_of("GPUInUse").empty());
+  outsiders.clear();
+  harness_.loop.advance(std::chrono::seconds(11));
+  EXPECT_EQ(offered(), "2 of 2");
+  EXPECT_EQ(text_at(node(), {"metadata", "annotations", "trainyard.dev/gpus-in-use"}), "");
+}
+
 TEST_F(AgentTest, OutsidersOnAPodsGpuAreNoticed) {
   agent_.reset();
   MachineFacts machine;
   machine.hostname = "Box";
   machine.cpus = 4;
   machine.memory_bytes = int64_t{8} << 30;
-  agent_ = std::make_unique<Agent>(client_, harness_.loop, runtime_, network_, NodeOptions{}, machine);
+  agent_ =
+      std::make_unique<Agent>(client_, harness_.loop, runtime_, network_, NodeOptions{}, machine);
   agent_->set_gpus(pretended_gpus(2));
-  agent_->set_gpu_processes([](const std::vector<int>&) {
-    return std::vector<GpuProcess>{{"0", 77, "python3"}, {"1", 78, "other"}};
-  });
+  std::vector<GpuProcess> outsiders;
+  agent_->set_gpu_processes([&](const std::vector<int>&) { return outsiders; });
   agent_->start();
   settle();
+  outsiders = {{"0", 77, "python3"}, {"1", 78, "other"}};  // while nobody looks
   create_with(R"("resources":{"limits":{"nvidia.com/gpu":1}})");
   EXPECT_EQ(messages_of("GPUInUse"),
             (std::vector<std::string>{

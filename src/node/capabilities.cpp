@@ -55,7 +55,9 @@ constexpr std::array<std::string_view, 13> kUsual = {
     "SETPCAP", "NET_BIND_SERVICE", "NET_RAW", "SYS_CHROOT", "AUDIT_WRITE", "SETFCAP"};
 constexpr uint64_t kAll = ~uint64_t{0} >> 1;  // a JSON number of ours is signed
 
-uint64_t bit(std::string_view name) {
+}  // namespace
+
+uint64_t capability_bit(std::string_view name) {
   if (name.starts_with("CAP_")) name.remove_prefix(4);
   for (size_t number = 0; number < kNames.size(); ++number) {
     if (kNames[number] == name) return uint64_t{1} << number;
@@ -63,17 +65,15 @@ uint64_t bit(std::string_view name) {
   return name == "ALL" ? kAll : 0;
 }
 
-}  // namespace
-
 uint64_t container_capabilities(const Json& container) {
   if (bool_at(container, {"securityContext", "privileged"})) return kAll;
   uint64_t mask = 0;
   for (const std::string_view name : kUsual)
-    mask |= bit(name);
+    mask |= capability_bit(name);
   for (const Json& name : list_at(container, {"securityContext", "capabilities", "drop"}))
-    mask &= ~bit(text_of(name));
+    mask &= ~capability_bit(text_of(name));
   for (const Json& name : list_at(container, {"securityContext", "capabilities", "add"}))
-    mask |= bit(text_of(name));
+    mask |= capability_bit(text_of(name));
   return mask;
 }
 

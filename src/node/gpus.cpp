@@ -168,14 +168,39 @@ int64_t gpus_asked(const Json& pod) {
   return std::max(together, hungriest);
 }
 
+std::vector<GpuProcess> gpus_of_outsiders(std::span<const Gpu> all,
+                                          const std::set<std::string>& given,
+                                          std::span<const GpuProcess> outsiders) {
+  std::vector<GpuProcess> out;
+  for (const Gpu& gpu : all) {
+    const auto found = std::ranges::find(outsiders, gpu.id, &GpuProcess::gpu);
+    if (found != outsiders.end() && !given.contains(gpu.id)) out.push_back(*found);
+  }
+  return out;
+}
+
+std::string outsiders_text(std::span<const GpuProcess> outsiders) {
+  std::vector<std::string> out;
+  for (const GpuProcess& each : outsiders)
+    out.push_back(fmt::format("GPU {}: process {} ({})", each.gpu, each.pid, each.name));
+  return join(out, ", ");
+}
+
 std::optional<std::vector<std::string>> pick_gpus(std::span<const Gpu> all,
                                                   const std::set<std::string>& taken,
+                                                  std::span<const GpuProcess> outsiders,
                                                   int64_t count) {
   std::vector<std::string> out;
-  for (const Gpu& gpu : all) {
-    if (static_cast<int64_t>(out.size()) == count) break;
-    if (!taken.contains(gpu.id)) out.push_back(gpu.id);
-  }
+  const auto take = [&](bool shared) {
+    for (const Gpu& gpu : all) {
+      if (static_cast<int64_t>(out.size()) == count) return;
+      const bool is_shared =
+          std::ranges::find(outsiders, gpu.id, &GpuProcess::gpu) != outsiders.end();
+      if (is_shared == shared && !taken.contains(gpu.id)) out.push_back(gpu.id);
+    }
+  };
+  take(false);
+  take(true);
   if (static_cast<int64_t>(out.size()) < count) return std::nullopt;
   return out;
 }

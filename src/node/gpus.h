@@ -36,6 +36,7 @@ struct GpuProcess {
   std::string gpu;  // its id
   int pid = 0;
   std::string name = {};
+  bool operator==(const GpuProcess&) const = default;
 };
 // The processes that compute on this machine's GPUs and came of none of `ours`. Through NVML; may
 // take a second.
@@ -50,9 +51,18 @@ std::vector<GpuProcess> outsiders_among(const std::vector<GpuProcess>& processes
 int64_t gpus_asked(const Json& pod);
 int64_t container_gpus(const Json& container);
 
-// The first free ones; nullopt when there are too few.
+// The devices that outsiders compute on and no pod of ours has, with the first of them: nobody is
+// sent there. Pure.
+std::vector<GpuProcess> gpus_of_outsiders(std::span<const Gpu> all,
+                                          const std::set<std::string>& given,
+                                          std::span<const GpuProcess> outsiders);
+// The same in words, for whoever waits for one: `GPU 0: process 77 (python3), ...`.
+std::string outsiders_text(std::span<const GpuProcess> outsiders);
+
+// The first free ones, those of outsiders last; nullopt when there are too few.
 std::optional<std::vector<std::string>> pick_gpus(std::span<const Gpu> all,
                                                   const std::set<std::string>& taken,
+                                                  std::span<const GpuProcess> outsiders,
                                                   int64_t count);
 // Of a pod's devices those of one container: containers take their share in order, init containers
 // come before them and may use all.

@@ -34,10 +34,47 @@ TEST(Gpus, WhatAPodAsksFor) {
 
 TEST(Gpus, TheFirstFreeOnesArePicked) {
   const std::vector<Gpu> all = pretended_gpus(4);
-  EXPECT_EQ(pick_gpus(all, {}, 2), (std::vector<std::string>{"0", "1"}));
-  EXPECT_EQ(pick_gpus(all, {"0", "2"}, 2), (std::vector<std::string>{"1", "3"}));
-  EXPECT_EQ(pick_gpus(all, {"0", "2"}, 3), std::nullopt);
-  EXPECT_EQ(pick_gpus(all, {}, 0), std::vector<std::string>{});
+  const GpuProcess first{"0", 77, "python3"}, third{"2", 78, "jupyter"};
+  struct Row {
+    const char* about;
+    std::set<std::string> taken;
+    std::vector<GpuProcess> outsiders;
+    int64_t count;
+    std::optional<std::vector<std::string>> answer;
+  };
+  const Row rows[] = {
+      {"in order", {}, {}, 2, {{"0", "1"}}},
+      {"without those of other pods", {"0", "2"}, {}, 2, {{"1", "3"}}},
+      {"or none at all", {"0", "2"}, {}, 3, std::nullopt},
+      {"nothing is asked", {}, {}, 0, {{}}},
+      {"outsiders are left alone", {}, {first}, 2, {{"1", "2"}}},
+      {"while there are others", {"1"}, {first, third}, 2, {{"3", "0"}}},
+  };
+  for (const Row& row : rows)
+    EXPECT_EQ(pick_gpus(all, row.taken, row.outsiders, row.count), row.answer) << row.about;
+}
+
+TEST(Gpus, OutsidersKeepOthersFromTheirDevices) {
+  const std::vector<Gpu> all = pretended_gpus(3);
+  const std::vector<GpuProcess> outsiders{
+      {"0", 77, "python3"}, {"0", 78, "python3"}, {"2", 79, "jupyter"}, {"9", 80, "gone"}};
+  struct Row {
+    const char* about;
+    std::set<std::string> given;
+    std::vector<GpuProcess> outsiders;
+    const char* answer;
+  };
+  const Row rows[] = {
+      {"nobody is there", {}, {}, ""},
+      {"a device once, whoever is on it",
+       {},
+       outsiders,
+       "GPU 0: process 77 (python3), GPU 2: process 79 (jupyter)"},
+      {"what a pod has is the pod's", {"0"}, outsiders, "GPU 2: process 79 (jupyter)"},
+  };
+  for (const Row& row : rows)
+    EXPECT_EQ(outsiders_text(gpus_of_outsiders(all, row.given, row.outsiders)), row.answer)
+        << row.about;
 }
 
 TEST(Gpus, ContainersShareThoseOfTheirPodInOrder) {

@@ -156,6 +156,7 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
       {"groups", std::move(groups)},
       {"capabilities", launch.capabilities},
       {"oomScoreAdjust", launch.oom_score_adjust},
+      {"processesOf", launch.processes_of},
       {"messageFromLog", launch.message_from_log},
       {"input", launch.input},
       {"inputOnce", launch.input_once},

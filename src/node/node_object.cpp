@@ -151,6 +151,15 @@ Json node_object(const NodeOptions& options, const std::string& name, const Mach
   for (const auto& [key, value] : options.capacity)
     capacity[key] = value;
 
+  JsonObject allocatable = capacity;
+  JsonObject& annotations = object_at(metadata, "annotations");
+  annotations.erase(kGpuOutsiders);
+  if (!options.gpu_outsiders.empty() && !options.capacity.contains(std::string(kGpuResource))) {
+    allocatable[kGpuResource] = std::to_string(machine.gpus.size() - options.gpu_outsiders.size());
+    annotations[kGpuOutsiders] = outsiders_text(options.gpu_outsiders);
+  }
+  if (annotations.empty()) metadata.erase("annotations");
+
   // A node that is ready takes pods: the taint of its creation goes.
   JsonArray taints;
   for (const Json& taint : list_at(out, {"spec", "taints"})) {
@@ -170,8 +179,8 @@ Json node_object(const NodeOptions& options, const std::string& name, const Mach
   }
   JsonArray now_true = conditions(options, machine, live, now);
   JsonObject& status = object_at(root, "status");
-  status["capacity"] = capacity;
-  status["allocatable"] = std::move(capacity);
+  status["capacity"] = std::move(capacity);
+  status["allocatable"] = std::move(allocatable);
   status["conditions"] = std::move(now_true);
   status["addresses"] = JsonArray{JsonObject{{"type", "InternalIP"}, {"address", options.address}},
                                   JsonObject{{"type", "Hostname"}, {"address", name}}};

@@ -27,10 +27,13 @@ struct NodeOptions {
   ImageConfig images;
   std::vector<ImageCatalog::Listed> image_list;  // what the node says it has
   std::uint64_t images_version = 0;
-  std::string state_folder;  // where offers of `trainyard run` lie
+  std::vector<GpuProcess> gpu_outsiders;  // a device each that is not offered (node/gpus.h)
+  std::string state_folder;               // where offers of `trainyard run` lie
 };
 
 inline constexpr std::string_view kTrainyardVersion = "0.1.0";
+// What scheduler/room.cpp tells pods that wait for a device.
+inline constexpr std::string_view kGpuOutsiders = "trainyard.dev/gpus-in-use";
 inline constexpr std::string_view kSimulatedLabel = "trainyard.dev/simulated";
 
 // What the machine says about itself.

@@ -13,6 +13,7 @@
 #include "node/network/resolv_conf.h"
 #include "node/pod_volumes.h"
 #include "node/seccomp.h"
+#include "node/seccomp_profile.h"
 #include "node/service_links.h"
 #include "node/training_environment.h"
 
@@ -245,24 +246,40 @@ std::optional<LaunchRefusal> set_identity(ContainerLaunch& launch, const Json& p
   const bool asked = find_path(container, {"securityContext", "runAsUser"}) != nullptr ||
                      find_path(pod, {"spec", "securityContext", "runAsUser"}) != nullptr;
   // A name may mean root to whoever wrote the image's passwd: only a number counts.
-  const std::string problem =
-      !asked && image.unpacked ? non_root_problem(*image.unpacked)
-      : launch.uid == 0        ? "container has runAsNonRoot and image will run as root"
-                               : "";
+  const std::string problem = !asked && image.unpacked ? non_root_problem(*image.unpacked)
+                              : launch.uid == 0
+                                  ? "container has runAsNonRoot and image will run as root"
+                                  : "";
   if (problem.empty()) return std::nullopt;
   const std::string where = fmt::format(
       "(pod: \"{}_{}({})\", container: {})", text_at(pod, {"metadata", "name"}),
       text_at(pod, {"metadata", "namespace"}), text_at(pod, {"metadata", "uid"}), launch.container);
-  return LaunchRefusal{"CreateContainerConfigError",
-                       (asked ? "container's runAsUser breaks non-root policy" : problem) + " " +
-                           where};
+  return LaunchRefusal{
+      "CreateContainerConfigError",
+      (asked ? "container's runAsUser breaks non-root policy" : problem) + " " + where};
+}
+
+Result<std::vector<FilterStep>> filter_of_file(const std::string& name, uint64_t capabilities,
+                                               const LaunchFacts& facts) {
+  const std::string text = TRY(facts.system_call_profile(name));
+  const ParsedJson profile = TRY(parse_json(text));
+  return profile_filter(profile.value, capabilities);
 }
 
 std::optional<LaunchRefusal> set_system_calls(ContainerLaunch& launch, const Json& pod,
-                                              const Json& container) {
+                                              const Json& container, const LaunchFacts& facts) {
   const SeccompChoice choice = seccomp_choice(pod, container);
-  if (choice.problem) return LaunchRefusal{"CreateContainerError", *choice.problem};
-  if (choice.filtered) launch.system_calls = filter_text(default_filter(launch.capabilities));
+  if (!choice.filtered) return std::nullopt;
+  if (choice.file.empty()) {
+    launch.system_calls = filter_text(default_filter(launch.capabilities));
+    return std::nullopt;
+  }
+  auto filter = filter_of_file(choice.file, launch.capabilities, facts);
+  if (!filter)
+    return LaunchRefusal{
+        "CreateContainerError",
+        fmt::format("seccompProfile {}: {}", quoted(choice.file), filter.error().message)};
+  launch.system_calls = filter_text(*filter);
   return std::nullopt;
 }
 
@@ -341,6 +358,7 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   for (const auto& [name, value] : *environment)
     launch.env.push_back(name + "=" + value);
   launch.working_folder = text_at(container, {"workingDir"});
+  launch.processes_of = text_at(container, {"targetContainerName"});
   launch.input = bool_at(container, {"stdin"});
   launch.input_once = bool_at(container, {"stdinOnce"});
   launch.terminal = bool_at(container, {"tty"});
@@ -357,7 +375,7 @@ ContainerLaunchResult container_launch(const Json& pod, const Json& container, i
   launch.no_new_privileges = !launch.privileged;
   launch.masked_proc =
       !launch.privileged && text_at(container, {"securityContext", "procMount"}) != "Unmasked";
-  if ((out.refusal = set_system_calls(launch, pod, container))) return out;
+  if ((out.refusal = set_system_calls(launch, pod, container, facts))) return out;
   launch.oom_score_adjust = oom_score(pod, container, facts.memory_bytes);
   set_limits(launch, container);
   launch.processes_limit = facts.processes_limit;

@@ -22,6 +22,8 @@ struct LaunchFacts {
   std::optional<std::vector<std::string>> gpus;
   // The driver's own libraries and programs, for images built without them.
   std::vector<DriverFile> driver_files;
+  // The text of a profile of system calls by its name (node/seccomp_profile.h).
+  std::function<Result<std::string>(std::string_view name)> system_call_profile;
 };
 
 // Errors are the texts of FailedMount.

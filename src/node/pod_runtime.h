@@ -59,7 +59,7 @@ struct PodLaunch {
   uint64_t shared_memory_bytes = 0;  // of /dev/shm; 0: half of the machine's memory
   bool host_ipc = false, host_pid = false, share_pid = false;
   std::string shares_memory_with;  // a training job; its pods have one /dev/shm. "": its own
-  std::string play;  // how a simulated node plays it (node/simulated)
+  std::string play;                // how a simulated node plays it (node/simulated)
 };
 
 // What one run of one container is told.
@@ -70,7 +70,7 @@ struct ContainerLaunch {
   std::vector<std::string> env;  // NAME=value
   std::string working_folder;    // made where missing
   std::string root_folder;       // of an image: read-only below a layer of the run; "": the host
-  std::string layers_folder;  // of an unpacked image: where `layers` are, the uppermost first
+  std::string layers_folder;     // of an unpacked image: where `layers` are, the uppermost first
   std::vector<std::string> layers, image_volumes;
   bool read_only_root = false;
   std::vector<LaunchMount> mounts;
@@ -86,6 +86,7 @@ struct ContainerLaunch {
   bool masked_proc = true;   // procMount: Default
   std::string system_calls;  // the filter as node/seccomp.h writes it; "": none
   int oom_score_adjust = 0;
+  std::string processes_of;  // the container whose processes it sees (kubectl debug --target)
   // stdin, stdinOnce and tty: what `kubectl attach` talks to is kept open for it.
   bool input = false, input_once = false, terminal = false;
 };

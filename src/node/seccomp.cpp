@@ -1,40 +1,21 @@
 #include "node/seccomp.h"
 
 #include <cerrno>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
 #include <linux/sched.h>
-#include <linux/seccomp.h>
-#include <span>
-#include <stddef.h>
 #include <sys/syscall.h>
 
 #include <fmt/format.h>
 
 #include "api/tree.h"
 #include "base/strings.h"
+#include "node/filter_program.h"
 
 namespace yard {
 namespace {
 
-#if defined(__x86_64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-constexpr uint32_t kSecondTable = 0x40000000;  // x32 shares the architecture's number
-#elif defined(__aarch64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-constexpr uint32_t kSecondTable = 0;
-#else
-#error "no system call table for this machine"
-#endif
-
 // Younger calls are answered as an older kernel would: nobody has looked at them yet.
 constexpr uint32_t kNewestKnown = 462;
-
-constexpr uint32_t kAllow = SECCOMP_RET_ALLOW;
-constexpr uint32_t deny(int error_number) {
-  return SECCOMP_RET_ERRNO | static_cast<uint32_t>(error_number);
-}
 
 struct Denied {
   int key;  // the capability that opens them; -1: none
@@ -76,48 +57,14 @@ const std::vector<Denied>& denied_calls() {
 constexpr uint32_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                  CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
-// Steps in the order they run; each rule falls through to the next.
-class Program {
- public:
-  void load(uint32_t offset) { add(BPF_LD | BPF_W | BPF_ABS, 0, 0, offset); }
-  void if_equal(uint32_t value, uint32_t verdict) { test(BPF_JEQ, value, verdict); }
-  void unless_equal(uint32_t value, uint32_t verdict) {
-    add(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, value);
-    give(verdict);
-  }
-  void if_above(uint32_t value, uint32_t verdict) { test(BPF_JGT, value, verdict); }
-  // What follows on a call whose first argument holds one of these bits.
-  void if_call_has_bits(uint32_t call, uint32_t bits, uint32_t verdict) {
-    add(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, call);
-    load(offsetof(seccomp_data, args));
-    add(BPF_JMP | BPF_JSET | BPF_K, 0, 1, bits);
-    give(verdict);
-    give(kAllow);
-  }
-  void give(uint32_t verdict) { add(BPF_RET | BPF_K, 0, 0, verdict); }
-  std::vector<FilterStep> steps;
-
- private:
-  void add(int code, uint8_t if_true, uint8_t if_false, uint32_t operand) {
-    steps.push_back({static_cast<uint16_t>(code), if_true, if_false, operand});
-  }
-  void test(int comparison, uint32_t value, uint32_t verdict) {
-    add(BPF_JMP | comparison | BPF_K, 0, 1, value);
-    give(verdict);
-  }
-};
-
 }  // namespace
 
 std::vector<FilterStep> default_filter(uint64_t capabilities) {
   const auto holds = [&](int capability) {
     return capability >= 0 && (capabilities >> capability & 1) != 0;
   };
-  Program program;
-  program.load(offsetof(seccomp_data, arch));
-  program.unless_equal(kArchitecture, deny(EPERM));
-  program.load(offsetof(seccomp_data, nr));
-  if (kSecondTable != 0) program.if_above(kSecondTable - 1, deny(EPERM));
+  FilterProgram program;
+  program.refuse_other_tables();
   program.if_above(kNewestKnown, deny(ENOSYS));
   for (const Denied& row : denied_calls()) {
     // CAP_BPF and CAP_PERFMON were cut out of CAP_SYS_ADMIN, which still opens their doors.
@@ -153,18 +100,15 @@ std::string filter_text(const std::vector<FilterStep>& filter) {
 }
 
 SeccompChoice seccomp_choice(const Json& pod, const Json& container) {
-  if (bool_at(container, {"securityContext", "privileged"})) return {false, std::nullopt};
+  SeccompChoice out;
+  if (bool_at(container, {"securityContext", "privileged"})) return {false, ""};
   const Json* profile = find_path(container, {"securityContext", "seccompProfile"});
   if (profile == nullptr) profile = find_path(pod, {"spec", "securityContext", "seccompProfile"});
-  if (profile == nullptr) return {};
+  if (profile == nullptr) return out;
   const std::string_view type = text_at(*profile, {"type"});
-  if (type == "Unconfined") return {false, std::nullopt};
-  if (type == "Localhost") {
-    return {true, fmt::format("seccompProfile type Localhost ({}) is not read on this machine: use "
-                              "RuntimeDefault, or Unconfined",
-                              quoted(text_at(*profile, {"localhostProfile"})))};
-  }
-  return {};
+  if (type == "Unconfined") return {false, ""};
+  if (type == "Localhost") out.file = text_at(*profile, {"localhostProfile"});
+  return out;
 }
 
 }  // namespace yard

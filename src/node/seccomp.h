@@ -3,7 +3,6 @@
 // handed to the shim as bytes: the shim knows nothing of system calls.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +27,7 @@ std::string filter_text(const std::vector<FilterStep>& filter);
 
 struct SeccompChoice {
   bool filtered = true;
-  std::optional<std::string> problem;  // why the container cannot be started as asked
+  std::string file;  // of the node's profiles (seccomp_profile.h); "": our own filter
 };
 // securityContext.seccompProfile, the container's before the pod's; unset means our filter. Pure.
 SeccompChoice seccomp_choice(const Json& pod, const Json& container);

@@ -72,15 +72,33 @@ std::string noted_place(const std::string& state_folder) {
              : "";
 }
 
-// Each place names its state folder.
+// Which root this process sees. Containers may share the machine's /dev/shm and not its files: a
+// state folder that another of them named is not to be looked for here.
+std::string root_identity() {
+  struct stat root;
+  if (stat("/", &root) != 0) return "";
+  return fmt::format("{}:{}", root.st_dev, root.st_ino);
+}
+
+// What a place says of itself: its state folder, and the root that it was seen in.
+std::string place_note(const std::string& state) {
+  return state + "\n" + root_identity() + "\n";
+}
+
+bool is_forsaken(std::string_view note) {
+  const auto lines = split(note, '\n');
+  std::error_code code;
+  return lines.size() >= 2 && lines[1] == root_identity() && !fs::exists(lines[0], code) && !code;
+}
+
 void remove_forsaken(const std::string& own) {
   std::error_code code;
   for (const auto& entry : fs::directory_iterator(kMemory, code)) {
     const std::string path = entry.path().string();
     if (!entry.path().filename().string().starts_with(prefix()) || path == own || !is_ours(path))
       continue;
-    const auto state = read_text(path + "/state", kMostPath);
-    if (state && !fs::exists(std::string(trim(*state)), code)) remove_folder(path);
+    const auto note = read_text(path + "/state", kMostPath);
+    if (note && is_forsaken(*note)) remove_folder(path);
   }
 }
 
@@ -100,9 +118,13 @@ void move_to(const fs::path& from, const std::string& to) {
 
 std::string prepare_transient(const std::string& state_folder) {
   const std::string state = normal(state_folder);
-  std::string place = fmt::format("{}/{}{:016x}", kMemory, prefix(), hash_bytes(state));
+  std::string place = noted_place(state_folder);
+  if (place.empty() || !is_ours(place))
+    place =
+        fmt::format("{}/{}{:016x}", kMemory, prefix(), hash_bytes(root_identity() + " " + state));
   const bool made = suits() && (mkdir(place.c_str(), 0700) == 0 || errno == EEXIST) &&
-                    is_ours(place) && write_text(place + "/state", state + "\n", 0600).has_value();
+                    is_ours(place) &&
+                    write_text(place + "/state", place_note(state), 0600).has_value();
   if (!made) place.clear();
   remove_forsaken(place);
   if (auto noted = write_text(note_of_place(state_folder), place + "\n", 0600); !noted) {

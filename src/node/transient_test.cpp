@@ -78,6 +78,11 @@ TEST_F(TransientTest, what_a_state_folder_that_is_gone_has_left_is_taken_away_by
   prepare_transient(state_);
   EXPECT_TRUE(fs::exists(forsaken));
   fs::remove_all(other);
+  const std::string note = read_text(forsaken + "/state", 4096).value_or("");
+  ASSERT_TRUE(write_text(forsaken + "/state", other + "\n1:1\n", 0600).has_value());
+  prepare_transient(state_);
+  EXPECT_TRUE(fs::exists(forsaken)) << "another root may have that state folder";
+  ASSERT_TRUE(write_text(forsaken + "/state", note, 0600).has_value());
   prepare_transient(state_);
   EXPECT_FALSE(fs::exists(forsaken));
 }

@@ -167,8 +167,10 @@ void Cluster::set_node(const Json& object) {
   node.name = name;
   // What pods look at; the status of a node is long and changes all the time.
   node.node = JsonObject{{"metadata", JsonObject{{"name", name}}}, {"spec", JsonObject{}}};
-  if (const Json* labels = find_path(object, {"metadata", "labels"}))
-    node.node.get_object()["metadata"].get_object()["labels"] = *labels;
+  for (const char* map : {"labels", "annotations"}) {
+    if (const Json* there = find_path(object, {"metadata", map}))
+      node.node.get_object()["metadata"].get_object()[map] = *there;
+  }
   if (const Json* spec = find(object, "spec")) node.node.get_object()["spec"] = *spec;
   node.allocatable.assign(names_.size(), 0);
   node.most_pods = 0;

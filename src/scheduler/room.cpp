@@ -73,9 +73,21 @@ std::string taint_command(const Cluster::Node& node, const PodShape& shape) {
   return "";
 }
 
+// Devices that processes of nobody's pod are on are not offered (node/agent_gpus.cpp).
+std::string_view gpu_outsiders_of(const Cluster::Node& node) {
+  return text_at(node.node, {"metadata", "annotations", "trainyard.dev/gpus-in-use"});
+}
+
 // More than there is at all, and the command that mends it.
-std::string beyond_the_node(const std::string& name, const std::string& asked,
-                            const std::string& has) {
+std::string beyond_the_node(const Cluster::Node& node, const std::string& name,
+                            const std::string& asked, const std::string& has) {
+  if (const std::string_view outsiders = gpu_outsiders_of(node);
+      name == "nvidia.com/gpu" && !outsiders.empty()) {
+    return fmt::format(
+        "{}: {} asked, the node offers {} and others are used by processes of no pod ({}): it "
+        "starts when these end, `kill` ends one",
+        name, asked, has, outsiders);
+  }
   if (name == "nvidia.com/gpu" && has == "0") {
     return fmt::format(
         "{0}: {1} asked, the node has none: take it out of resources.limits, or "
@@ -123,7 +135,7 @@ std::vector<Obstacle> obstacles(const Cluster& cluster, size_t index, const PodS
     const std::string asked = amount_text(name, demand.amount), has = amount_text(name, all);
     out.push_back({"Insufficient " + name,
                    demand.amount > all
-                       ? beyond_the_node(name, asked, has)
+                       ? beyond_the_node(node, name, asked, has)
                        : fmt::format("{}: {} asked, {} of {} free: it starts when others end, "
                                      "`trainyard get pods -A` shows them",
                                      name, asked, amount_text(name, free), has)});

@@ -119,6 +119,18 @@ TEST(Schedule, Table) {
   }
 }
 
+TEST(Schedule, ADeviceThatSomebodyOutsideIsOn) {
+  Cluster cluster = cluster_of({node(
+      "n", "{cpu: '2', memory: 4Gi, pods: '10', nvidia.com/gpu: '1'}",
+      "metadata: {annotations: {trainyard.dev/gpus-in-use: 'GPU 0: process 77 (python3)'}}")});
+  EXPECT_EQ(place_all(cluster, {pod("p", "{nvidia.com/gpu: '2'}")})[0].why,
+            "0/1 nodes are available: 1 Insufficient nvidia.com/gpu. preemption: 0/1 nodes are "
+            "available: 1 No preemption victims found for incoming pod. (nvidia.com/gpu: 2 asked, "
+            "the node offers 1 and others are used by processes of no pod (GPU 0: process 77 "
+            "(python3)): it starts when these end, `kill` ends one)");
+  EXPECT_EQ(place_all(cluster, {pod("p", "{nvidia.com/gpu: '1'}")})[0].node, "n");
+}
+
 TEST(Schedule, TheReasonSaysNumbersAndTheCommand) {
   Cluster cluster = cluster_of({node("n", "{cpu: '2', memory: 4Gi, pods: '10'}")});
   EXPECT_EQ(place_all(cluster, {pod("p", "{cpu: '8', memory: 1Gi}")})[0].why,

@@ -11,6 +11,7 @@ import shutil
 import pytest
 
 from harness import Kubectl, Yard, available_kubectls, reachable_folder, ordinary_user
+from registries import DockerRegistry
 
 KUBECTLS = available_kubectls()
 
@@ -26,7 +27,8 @@ def pytest_report_header(config):
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_left():
-    """After the whole suite no process, mount, namespace, socket or control group of its servers is there."""
+    """After the whole suite no process, mount, namespace, socket or control group of its servers is there, and nothing
+    in memory; that servers leave no temporary file anywhere has a test of its own (test_faults.py)."""
     yield
     left = [f"{yard.state}: {thing}" for yard in Yard.made if yard.is_ours for thing in yard.leftovers()]
     for yard in Yard.made:
@@ -72,6 +74,19 @@ def own_yard(tmp_path):
     yield yard
     yard.end()
     shutil.rmtree(yard.state, ignore_errors=True)
+
+
+@pytest.fixture
+def registry(tmp_path):
+    """registry(**how): a docker-registry that ends with the test."""
+    made = []
+
+    def begin(**how):
+        made.append(DockerRegistry(str(tmp_path), **how))
+        return made[-1]
+    yield begin
+    for each in made:
+        each.close()
 
 
 @pytest.fixture

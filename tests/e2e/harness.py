@@ -167,12 +167,20 @@ class Yard:
         yard.kubeconfig, yard.is_ours = os.path.abspath(kubeconfig), False
         return yard
 
-    def command(self, *arguments, expect=0, stdin=None, env=None, timeout=COMMAND_DEADLINE_S):
-        """Runs the binary on this state folder."""
-        environment = {**os.environ, "HOME": self.folder, "TRAINYARD_STATE": self.state, "NO_COLOR": "1", **(env or {})}
-        as_user = ["setpriv", f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups",
-                   "--inh-caps=-all"] if self.user else []
-        return run([*as_user, BINARY, *arguments], environment, stdin, expect, timeout)
+    def command(self, *arguments, expect=0, stdin=None, env=None, timeout=COMMAND_DEADLINE_S, before=()):
+        """Runs the binary on this state folder; `before` are the words of a command that runs it."""
+        return run([*before, *self.as_user, BINARY, *arguments], self.environment(env), stdin, expect, timeout)
+
+    @property
+    def as_user(self):
+        """What a command line begins with, for the binary to run as this server's user."""
+        return ["setpriv", f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups",
+                "--inh-caps=-all"] if self.user else []
+
+    def environment(self, more=None):
+        """What podman and docker have on this machine is kept out."""
+        return {**os.environ, "HOME": self.folder, "TRAINYARD_STATE": self.state, "NO_COLOR": "1",
+                "TRAINYARD_IMAGE_STORES": "", **(more or {})}
 
     def up(self, *arguments):
         self.command("up", *arguments)
@@ -289,14 +297,14 @@ def websocket_messages(yard, path, protocol, opcode_of_all=2):
 class Kubectl:
     """One kubectl in one namespace. HOME is the server's folder, so that discovery is cached across calls."""
 
-    def __init__(self, path, minor, yard, namespace):
-        self.path, self.minor, self.yard, self.namespace = path, minor, yard, namespace
+    def __init__(self, path, minor, yard, namespace, before=()):
+        self.path, self.minor, self.yard, self.namespace, self.before = path, minor, yard, namespace, before
 
     def __call__(self, *arguments, stdin=None, expect=0, env=None, timeout=COMMAND_DEADLINE_S, namespace=None,
                  kubeconfig=None):
         if stdin is not None and not isinstance(stdin, str):
             stdin = as_documents(stdin)
-        return run([self.path, "-n", namespace or self.namespace, *arguments],
+        return run([*self.before, self.path, "-n", namespace or self.namespace, *arguments],
                    self.environment(kubeconfig, env), stdin, expect, timeout)
 
     def environment(self, kubeconfig=None, env=None):
@@ -395,7 +403,7 @@ def memory_of(state):
     for path in glob.glob("/dev/shm/trainyard-*"):
         try:
             with open(os.path.join(path, "state"), encoding="utf-8") as stream:
-                found += [path] if stream.read().strip() == os.path.abspath(state) else []
+                found += [path] if stream.readline().strip() == os.path.abspath(state) else []
         except OSError:
             pass  # gone meanwhile, or another user's
     return found

@@ -219,6 +219,24 @@ def test_port_forward(kubectl):
         assert "failed to connect to localhost:1 inside the pod" in lines
 
 
+@pytest.mark.parametrize("pids, first", [({}, "sh"), ({"shareProcessNamespace": True}, "pause")])
+def test_a_container_starts_again_after_a_command(one_kubectl, pids, first):
+    """What the shim did for the command must not stay with it: the next run has its own processes, or the pod's."""
+    kubectl = one_kubectl
+    script = "echo $$$$ > /tmp/pid; trap 'exit 1' TERM; while true; do sleep 0.05; done"
+    again = pod("again", "sh", "-c", script)
+    again["spec"].update(restartPolicy="Always", **pids)
+    kubectl("apply", "-f", "-", stdin=again)
+
+    def restarts(count):
+        status = kubectl.json("get", "pod", "again")["status"]["containerStatuses"][0]
+        return status["restartCount"] == count and "running" in status["state"]
+    eventually(lambda: restarts(0), about="it runs")
+    kubectl("exec", "again", "--", "sh", "-c", "until test -s /tmp/pid; do sleep 0.02; done; kill -TERM $(cat /tmp/pid)")
+    eventually(lambda: restarts(1), about="it runs again")
+    assert kubectl("exec", "again", "--", "cat", "/proc/1/comm").out.strip() == first
+
+
 def test_many_at_once(one_kubectl):
     run_pod(one_kubectl)
     with concurrent.futures.ThreadPoolExecutor(8) as pool:

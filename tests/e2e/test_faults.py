@@ -97,6 +97,34 @@ def test_ten_thousand_open_files(kubectl):
     assert int(output(kubectl, pod("files", "python3", "-c", script))) == min(10000, hard - 10)
 
 
+def test_the_server_takes_the_descriptors_it_may_have(own_yard):
+    """A shell's soft limit is 1024 on most machines: watches are connections, and there are more of them."""
+    own_yard.command("up", before=["prlimit", "--nofile=1024:8192"])
+    with open(f"/proc/{own_yard.pid}/limits", encoding="utf-8") as stream:
+        limit = next(line.split() for line in stream if line.startswith("Max open files"))
+    assert limit[3:5] == ["8192", "8192"], limit
+
+
+def test_where_memory_does_not_suit_small_files_lie_on_the_disk(own_yard):
+    """In a mount namespace where programs in /dev/shm do not run: what pods are given works from the state folder."""
+    if own_yard.user:
+        pytest.skip("NOT TRIED as an ordinary user: mounting over /dev/shm takes root; TransientTest has the rule")
+    script = f"mount -t tmpfs -o noexec none /dev/shm && exec {BINARY} up"
+    run(["unshare", "--mount", "sh", "-c", script], {**os.environ, "HOME": own_yard.folder, "TRAINYARD_STATE": own_yard.state})
+    kubectl = own_kubectl(own_yard)
+    kubectl("create", "configmap", "script", "--from-literal=run=#!/bin/sh\necho from the disk; echo why > /dev/termination-log")
+    said = output(kubectl, pod("disk", "/c/run", container={"volumeMounts": [{"name": "c", "mountPath": "/c"}]},
+                               volumes=[{"name": "c", "configMap": {"name": "script", "defaultMode": 0o755}}]))
+    assert said == "from the disk\n"
+    assert end_state(kubectl, "disk")["message"] == "why\n"
+    kubectl("apply", "-f", "-", stdin=shell("lives", "sleep 1000"))
+    running(kubectl, "lives")
+    uid = kubectl.json("get", "pod", "lives")["metadata"]["uid"]
+    assert os.path.exists(f"{own_yard.state}/run/{uid}/c.0.json"), "what a run is told lies in its run folder"
+    own_yard.down()
+    assert own_yard.leftovers() == []
+
+
 @pytest.mark.parametrize("about, script, exit_code", [
     ("the first process", HOG, 137),
     ("a child, and its parent ends well", f"import os, sys\nif os.fork() == 0:\n    {HOG}\nos.wait(); sys.exit(0)", None),
@@ -147,6 +175,34 @@ def test_kill_9_of_a_shim(own_yard, host_pid):
     eventually(lambda: glob.glob(f"{own_yard.state}/run/*") == [])
     own_yard.down()
     assert own_yard.leftovers() == []
+
+
+def test_no_temporary_file_is_left(own_yard):
+    """In a mount namespace whose folders for such files are empty, and seen after a whole life with pods in it."""
+    folder, places = own_yard.folder, "/tmp /var/tmp /run /dev/shm"
+    script = (f"mount --bind {folder} /mnt && for place in {places}; do mount -t tmpfs none $place; done && mkdir -p {folder} && "
+              f"mount --no-mtab --move /mnt {folder} && rm -rf /run/mount && echo ready && read line && find {places} -path {folder} -prune -o ! -type d -print -o -empty -print")
+    world = subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert world.stdout.readline() == "ready\n"
+        inside = ["nsenter", "-t", str(world.pid), "-m"]
+        own_yard.command("up", before=inside)
+        kubectl = own_kubectl(own_yard)
+        memory = {"volumes": [{"name": "m", "emptyDir": {"medium": "Memory"}}]}
+        kubectl("apply", "-f", "-", stdin=[shell("ends", "echo x > /tmp/x; mktemp; exit 3"), shell("lives", "sleep 1000", **memory)])
+        assert end_state(kubectl, "ends")["exitCode"] == 3
+        running(kubectl, "lives")
+        kubectl("exec", "lives", "--", "mktemp")
+        own_yard.kill()
+        own_yard.command("up", before=inside)
+        own_yard.command("down", before=inside)
+        world.stdin.write("\n")
+        world.stdin.close()
+        left = [path for path in world.stdout.read().split() if path not in places.split()]
+        assert left == []
+    finally:
+        world.kill()
+        world.wait()
 
 
 def test_down_sweeps_what_dead_shims_left(own_yard):

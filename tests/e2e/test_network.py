@@ -1,7 +1,9 @@
 """Pods on their own network: who reaches whom, by which name, and what survives whom."""
 import glob
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import textwrap
 
@@ -189,6 +191,158 @@ def test_two_pods_listen_on_one_port(kubectl):
         running(kubectl, f"same-{number}")
         eventually(lambda: "listening" in kubectl("logs", f"same-{number}").out)
     assert len({status(kubectl, f"same-{number}")["podIP"] for number in range(3)}) == 3
+
+
+WHO = """
+    import socket
+    server = socket.create_server(("0.0.0.0", 7000))
+    while True:
+        with server.accept()[0] as connection:
+            connection.sendall(socket.gethostname().encode())
+"""
+ASK = """
+    import socket
+    def ask(host, port):
+        with socket.create_connection((host, port), 5) as connection:
+            return connection.recv(100).decode()
+    print(*(ask(host, port) for host, port in {}))
+"""
+
+
+def two_answering(kubectl, label):
+    kubectl("apply", "-f", "-", stdin=[pod(f"{label}-{number}", WHO, labels={"app": label}) for number in range(2)])
+    for number in range(2):
+        running(kubectl, f"{label}-{number}")
+
+
+def test_clients_stay_with_a_pod_where_the_service_says_so(kubectl):
+    two_answering(kubectl, "who")
+    ports = [{"port": 80, "targetPort": 7000}]
+    kubectl("apply", "-f", "-", stdin=[service("turns", {"app": "who"}, headless=False, ports=ports),
+                                       service("stays", {"app": "who"}, headless=False, ports=ports, sessionAffinity="ClientIP")])
+
+    def answers(name, host):
+        kubectl("apply", "-f", "-", stdin=pod(name, ASK.format([(host, 80)] * 6)))
+        return logs_of(kubectl, name).split()
+    assert answers("first", "turns").count("who-0") == 3
+    one, other = answers("second", "stays"), answers("third", "stays")
+    assert len(one) == len(other) == 6 and len(set(one)) == len(set(other)) == 1, (one, other)
+    assert set(one) != set(other), "another client has another pod"
+
+
+def test_node_ports_lead_to_their_service_from_this_machine(yard, kubectl):
+    two_answering(kubectl, "node")
+    made = kubectl("apply", "-f", "-", stdin=service("node", {"app": "node"}, headless=False, type="NodePort",
+                                                     ports=[{"port": 80, "targetPort": 7000}]))
+    assert "its node ports lead to the service from this machine alone" in made.err
+    port = kubectl.json("get", "service", "node")["spec"]["ports"][0]["nodePort"]
+
+    def ask():
+        with socket.create_connection(("127.0.0.1", port), 5) as connection:
+            return connection.recv(100).decode()
+    eventually(ask, about="the node port answers")
+    assert {ask() for _ in range(4)} == {"node-0", "node-1"}
+    kubectl("apply", "-f", "-", stdin=pod("inside", ASK.format([("10.244.0.1", port)])))
+    assert logs_of(kubectl, "inside").strip() in ("node-0", "node-1"), "and pods find it at their gateway"
+    kubectl("delete", "service", "node")
+
+    def is_closed():
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), 5).close()
+        return True
+    eventually(is_closed, about="the port goes with its service")
+
+
+def test_a_node_port_that_is_taken_is_told(own_yard):
+    own_yard.up()
+    kubectl = kubectl_for(own_yard)
+    port = next(each for each in range(32700, 30000, -1) if is_free(each))
+    with socket.create_server(("127.0.0.1", port)):
+        two_answering(kubectl, "node")
+        kubectl("apply", "-f", "-", stdin=service("node", {"app": "node"}, headless=False, type="NodePort",
+                                                  ports=[{"port": 80, "targetPort": 7000, "nodePort": port}]))
+        eventually(lambda: f"node port {port} of 127.0.0.1 does not lead to its service: Address already in use"
+                   in own_yard.command("info").out, about="the clash is told")
+
+
+def is_free(port):
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+        return True
+    except OSError:
+        return False
+
+
+WORLD = "192.0.2.1"  # an address of a network namespace that the test makes
+SERVE_WORLD = f"""
+import socket
+server = socket.create_server(("{WORLD}", 8000))
+print("ready", flush=True)
+while True:
+    with server.accept()[0] as connection:
+        connection.sendall(b"the world")
+"""
+
+
+def test_pods_reach_the_world_and_not_the_hosts_loopback(own_yard):
+    """In a namespace that stands for the machine: it has one address of the world, where somebody answers."""
+    if shutil.which("slirp4netns") is None:
+        pytest.skip("MISSING slirp4netns: NOT TRIED whether pods reach the world; `tools/setup test` installs it")
+    # As most machines have it; some give it to root alone.
+    tunnel = "mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200"
+    script = f"{tunnel} && ip link set lo up && ip address add {WORLD}/32 dev lo && exec python3 -c '{SERVE_WORLD}'"
+    world = subprocess.Popen(["unshare", "--net", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
+    try:
+        assert world.stdout.readline() == "ready\n"
+        inside = ["nsenter", "-t", str(world.pid), "-n", "-m"]
+        own_yard.command("up", before=inside)
+        path, minor = newest_kubectl()
+        kubectl = Kubectl(path, minor, own_yard, "default", before=inside)
+        assert "cannot reach the world" not in own_yard.command("info", before=inside).out
+        kubectl("apply", "-f", "-", stdin=pod("out", f"""
+            import socket
+            with socket.create_connection(("{WORLD}", 8000), 5) as connection:
+                print(connection.recv(100).decode())
+            for loopback in ("10.0.2.2", "127.0.0.1"):
+                try:
+                    socket.create_connection((loopback, 8000), 2)
+                    print("the host's loopback is open")
+                except OSError:
+                    print("closed")
+            """))
+        assert logs_of(kubectl, "out") == "the world\nclosed\nclosed\n"
+        own_yard.command("down", before=inside)
+        assert own_yard.leftovers() == []
+    finally:
+        world.kill()
+        world.wait()
+
+
+def test_without_a_way_out_it_is_said(own_yard):
+    """On a machine where no program for it is installed: named, with the command that mends it."""
+    folder = os.path.join(own_yard.folder, "bin")
+    os.makedirs(folder)
+    for name in ("sh", "env", "setpriv"):
+        os.symlink(shutil.which(name), os.path.join(folder, name))
+    own_yard.give(own_yard.folder)
+    own_yard.command("up", env={"PATH": folder})
+    eventually(lambda: "pods cannot reach the world: slirp4netns is not installed (apt install slirp4netns" in own_yard.command("info").out)
+    kubectl = kubectl_for(own_yard)
+    condition = eventually(lambda: next(one for one in kubectl.json("get", "nodes")["items"][0]["status"]["conditions"]
+                                        if one["type"] == "NetworkDegraded"))
+    assert condition["status"] == "True" and "pods cannot reach the world" in condition["message"]
+
+
+def test_every_pod_has_the_loopback_of_both_families(kubectl):
+    kubectl("apply", "-f", "-", stdin=pod("loops", """
+        import socket
+        for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+            server = socket.create_server((address, 0), family=family)
+            client = socket.create_connection(server.getsockname()[:2], 5)
+            print(client.getpeername()[0])
+        print([i for i in open("/proc/net/if_inet6").read().split() if i == "eth0"])
+        """))
+    assert logs_of(kubectl, "loops") == "127.0.0.1\n::1\n[]\n"
 
 
 def keeper_of(yard):

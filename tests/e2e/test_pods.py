@@ -8,7 +8,7 @@ import time
 import pytest
 
 from harness import Api, Kubectl, newest_kubectl, eventually, processes_naming
-from pods import end_state, finished, pod, run_folders, running, shell, status
+from pods import end_state, finished, output, pod, run_folders, running, shell, status
 
 
 @pytest.fixture
@@ -91,9 +91,8 @@ def test_volumes(yard, one_kubectl, tmp_path):
               {"name": "about", "mountPath": "/about"}]
     script = ("cat /etc/settings/rate /hidden/key /about/name; echo; stat -f -c %T /cache; echo kept > /result/file; "
               "touch /hidden/x 2>/dev/null || echo read-only; cat /var/run/secrets/kubernetes.io/serviceaccount/namespace")
-    one_kubectl("apply", "-f", "-", stdin=shell("mounted", script, container={"volumeMounts": mounts}, volumes=volumes))
-    finished(one_kubectl, "mounted")
-    assert one_kubectl("logs", "mounted").out == f"0.1s3cretmounted\ntmpfs\nread-only\n{one_kubectl.namespace}"
+    said = output(one_kubectl, shell("mounted", script, container={"volumeMounts": mounts}, volumes=volumes))
+    assert said == f"0.1s3cretmounted\ntmpfs\nread-only\n{one_kubectl.namespace}"
     assert (tmp_path / "deep" / "er" / "file").read_text() == "kept\n"
 
 
@@ -102,7 +101,7 @@ def test_a_missing_config_map_is_told(one_kubectl):
                                                 volumes=[{"name": "m", "configMap": {"name": "later"}}]))
     eventually(lambda: 'configmap "later" not found' in one_kubectl("describe", "pod", "waits").out)
     one_kubectl("create", "configmap", "later", "--from-literal=k=here")
-    finished(one_kubectl, "waits")
+    assert end_state(one_kubectl, "waits")["exitCode"] == 0
     assert one_kubectl("logs", "waits").out == "here"
 
 

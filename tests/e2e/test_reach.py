@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from harness import Kubectl, eventually, newest_kubectl
-from pods import finished, running, shell
+from pods import finished, pod, running, shell
 
 BUSY = "trap 'exit 0' TERM; while true; do :; done"
 SERVER = r"""
@@ -155,6 +155,36 @@ def test_debug_puts_a_container_beside_the_others(yard, kubectl):
     assert now["phase"] == "Running" and now["containerStatuses"][0]["ready"], "what it does counts for nothing"
     kubectl("patch", "pod", "host", "-p", json.dumps({"spec": {"activeDeadlineSeconds": 1}}))
     assert finished(kubectl, "host")["reason"] == "DeadlineExceeded"
+
+
+def test_debug_sees_the_processes_of_its_target(yard, kubectl):
+    """`kubectl debug --target`: the debugger's processes are among those of that container, and of no other."""
+    kubectl("apply", "-f", "-", stdin=pod("host", "bash", "-c", "exec -a the-trainer sleep 1000"))
+    running(kubectl, "host")
+    at = f"/api/v1/namespaces/{kubectl.namespace}/pods/host/ephemeralcontainers"
+
+    def debug(name, target, script):
+        return yard.request("PATCH", at, {"spec": {"ephemeralContainers": [
+            {"name": name, "image": "busybox", "command": ["sh", "-c", script], **({"targetContainerName": target} if target else {})}]}},
+            content_type="application/strategic-merge-patch+json")
+    wrong = debug("wrong", "nobody", "true")
+    assert wrong.status == 422 and 'spec.ephemeralContainers[0].targetContainerName: Not found: "nobody"' in wrong.json["message"], wrong.text
+    look = "tr '\\0' ' ' < /proc/1/cmdline; echo; echo $$$$"
+    assert debug("apart", None, look).status == 200
+    if kubectl.minor >= 27:
+        kubectl("debug", "host", "--image=busybox", "--container=beside", "--target=c", "--", "sh", "-c", look)
+    else:
+        assert debug("beside", "c", look).status == 200
+
+    def said(name):
+        status = {one["name"]: one for one in kubectl.json("get", "pod", "host")["status"].get("ephemeralContainerStatuses", [])}
+        assert status[name]["state"]["terminated"]["exitCode"] == 0
+        return kubectl("logs", "host", "-c", name).out.splitlines()
+    first, own = eventually(lambda: said("beside"))
+    assert first.strip() == "the-trainer 1000" and int(own) > 1
+    first, own = eventually(lambda: said("apart"))
+    assert first.startswith("sh -c") and int(own) == 1
+    assert kubectl.json("get", "pod", "host")["status"]["phase"] == "Running", "debuggers count for nothing"
 
 
 def test_played_pods_say_that_they_are(own_yard):

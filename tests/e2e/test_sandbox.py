@@ -1,5 +1,7 @@
 """What the YAML says of security and volumes, as a pod's own processes see it; as root and as an ordinary user
 (YARD_E2E_USER). What only root can give asks for `as_root`."""
+import errno
+import json
 import os
 import re
 
@@ -51,10 +53,54 @@ def test_seccomp_profiles(kubectl, profile, mode):
     assert output(kubectl, shell("profile", SECCOMP, container=context)) == f"Seccomp:{mode}\n"
 
 
-def test_a_profile_of_the_node_is_refused_with_a_reason(kubectl):
-    context = {"seccompProfile": {"type": "Localhost", "localhostProfile": "mine.json"}}
+def profile_of_the_node(yard, name, profile):
+    folder = os.path.join(yard.state, "seccomp", "mine")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as stream:
+        stream.write(profile if isinstance(profile, str) else json.dumps(profile))
+    yard.give(os.path.join(yard.state, "seccomp"))
+    return {"seccompProfile": {"type": "Localhost", "localhostProfile": f"mine/{name}"}}
+
+
+def test_a_profile_of_the_node(yard, kubectl):
+    """One that forbids, and says with which error; rules may look at arguments."""
+    context = profile_of_the_node(yard, "deny.json", {"defaultAction": "SCMP_ACT_ALLOW", "architectures": ["SCMP_ARCH_X86_64"], "syscalls": [
+        {"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.EROFS},
+        {"names": ["kill"], "action": "SCMP_ACT_ERRNO", "args": [{"index": 1, "value": 10, "op": "SCMP_CMP_EQ"}]}]})
+    script = ("import os, errno\n"
+              "def tried(call, *arguments):\n"
+              "    try: call(*arguments); return 'ok'\n"
+              "    except OSError as problem: return errno.errorcode[problem.errno]\n"
+              "print(tried(os.mkdir, '/tmp/x'), tried(os.kill, os.getpid(), 10), tried(os.kill, os.getpid(), 0))\n")
+    assert output(kubectl, pod("local", "python3", "-c", script, securityContext=context)) == "EROFS EPERM ok\n"
+
+
+def test_a_profile_that_names_what_is_allowed(yard, kubectl):
+    """As docker's own: everything else fails, and what is younger than the profile is as if it were not there."""
+    names = ("access arch_prctl brk capget clock_nanosleep clone close close_range dup dup2 dup3 execve exit exit_group faccessat faccessat2 fadvise64 "
+             "fchdir fcntl fstat fstatfs futex getcwd getdents64 getegid geteuid getgid getpgrp getpid getppid getrandom getuid ioctl "
+             "lseek mmap mprotect munmap newfstatat open openat pipe pipe2 poll prctl pread64 prlimit64 read readlink readlinkat rseq "
+             "rt_sigaction rt_sigprocmask rt_sigreturn set_robust_list set_tid_address sigaltstack stat statfs statx sysinfo uname vfork "
+             "wait4 waitid write writev lgetxattr getxattr").split()
+    context = profile_of_the_node(yard, "allow.json", {"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{"names": names, "action": "SCMP_ACT_ALLOW"}]})
+    said = output(kubectl, shell("narrow", "mkdir /tmp/x 2>/dev/null || echo no; grep Seccomp: /proc/self/status | tr -d '\\t'", securityContext=context))
+    assert said == "no\nSeccomp:2\n"
+
+
+@pytest.mark.parametrize("name, profile, words", [
+    ("broken.json", "{", "seccompProfile \"mine/broken.json\": "),
+    ("no-action.json", {}, "the seccomp profile has no defaultAction"),
+    ("listens.json", {"defaultAction": "SCMP_ACT_NOTIFY"}, "nobody listens here")])
+def test_a_profile_that_is_none_is_refused_with_a_reason(yard, kubectl, name, profile, words):
+    context = profile_of_the_node(yard, name, profile)
     kubectl("apply", "-f", "-", stdin=shell("local", "true", securityContext=context))
-    assert "Localhost" in waiting(kubectl, "local")
+    assert words in waiting(kubectl, "local")
+
+
+def test_a_profile_that_is_not_there(kubectl):
+    context = {"seccompProfile": {"type": "Localhost", "localhostProfile": "none.json"}}
+    kubectl("apply", "-f", "-", stdin=shell("local", "true", securityContext=context))
+    assert "/seccomp/none.json\": there is no such file: put it there" in waiting(kubectl, "local")
 
 
 def test_the_user_a_pod_asks_for(yard, kubectl):

@@ -104,8 +104,8 @@ void validate_role(FieldErrors& errors, const Json& container, Role role, const 
   }
 }
 
-FieldErrors validate_container(const Json& container, Role role, const PodSpecFacts& pod, Taken& taken,
-                               const FieldPath& path) {
+FieldErrors validate_container(const Json& container, Role role, const PodSpecFacts& pod,
+                               Taken& taken, const FieldPath& path) {
   FieldErrors errors;
   validate_name(errors, container, path);
   validate_image(errors, container, path);
@@ -125,6 +125,18 @@ FieldErrors validate_container(const Json& container, Role role, const PodSpecFa
   return errors;
 }
 
+void check_target(FieldErrors& errors, const Json& debugger, const Json& spec,
+                  const FieldPath& path) {
+  const std::string_view target = text_at(debugger, {"targetContainerName"});
+  if (target.empty()) return;
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const Json& each : array_at(spec, list)) {
+      if (text_at(each, {"name"}) == target) return;
+    }
+  }
+  errors.push_back(not_found(path.child("targetContainerName"), Json(std::string(target))));
+}
+
 }  // namespace
 
 FieldErrors validate_containers(const Json& spec, const PodSpecFacts& pod, const FieldPath& path) {
@@ -142,6 +154,8 @@ FieldErrors validate_containers(const Json& spec, const PodSpecFacts& pod, const
     for (size_t i = 0; i < containers.size(); ++i) {
       append_errors(errors, validate_container(containers[i], list.role, pod, taken,
                                                path.child(list.key).index(i)));
+      if (list.role == Role::Ephemeral)
+        check_target(errors, containers[i], spec, path.child(list.key).index(i));
       // Init containers run one after the other, so each has the host ports to itself.
       if (list.role == Role::Init) taken.host_ports.clear();
     }

@@ -155,6 +155,13 @@ const LabelRow kLabels[] = {
      "restricted:v1.30", "restricted:v1.30", ""},
     {"only warnings", "{pod-security.kubernetes.io/warn: restricted}", "privileged:latest",
      "restricted:latest", ""},
+    {"audits change nothing", "{pod-security.kubernetes.io/audit: restricted}", "privileged:latest",
+     "privileged:latest", ""},
+    {"and are checked all the same", "{pod-security.kubernetes.io/audit: strict}",
+     "privileged:latest", "privileged:latest", "metadata.labels[pod-security.kubernetes.io/audit]"},
+    {"with their version", "{pod-security.kubernetes.io/audit-version: '1.30'}",
+     "privileged:latest", "privileged:latest",
+     "metadata.labels[pod-security.kubernetes.io/audit-version]"},
     {"a word that is none", "{pod-security.kubernetes.io/enforce: strict}", "restricted:latest",
      "privileged:latest", "metadata.labels[pod-security.kubernetes.io/enforce]"},
 };

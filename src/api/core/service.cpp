@@ -175,13 +175,13 @@ void check_affinity(FieldErrors& errors, const Json& object) {
   }
 }
 
-// The numbers are given out as on a cluster, so that manifests keep their meaning; nothing listens.
+// The keeper listens there (node/network/service_forwarder.h), for this machine alone.
 std::vector<std::string> service_warnings(const Json& object) {
   const std::string_view type = text_at(object, {"spec", "type"});
   if (!has_node_ports(type)) return {};
   return {"spec.type: " + std::string(type) +
-          " is served as ClusterIP: no port of this machine is opened; use `kubectl port-forward` "
-          "to reach the service from outside"};
+          ": its node ports lead to the service from this machine alone (127.0.0.1); use `kubectl "
+          "port-forward --address` to reach it from others"};
 }
 
 FieldErrors validate(const Json& object) {

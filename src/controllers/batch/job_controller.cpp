@@ -269,8 +269,10 @@ void JobController::heard(const ObjectKey& key, const ClientWrite& asked,
         creates && *answer != nullptr ? std::string((*answer)->name()) : asked.name;
     tell(key, {EventNote::Type::Normal, creates ? "SuccessfulCreate" : "SuccessfulDelete",
                (creates ? "Created pod: " : "Deleted pod: ") + name});
-    if (const auto memory = memory_.find(key); creates && memory != memory_.end())
-      memory->second.create_failures = 0, memory->second.create_after = Time{};
+    // One that went well beside one that did not is no reason to hurry.
+    if (const auto memory = memory_.find(key);
+        creates && memory != memory_.end() && memory->second.create_after <= loop_.now())
+      memory->second.create_failures = 0;
     return;
   }
   const Error& why = answer.error();

@@ -250,6 +250,36 @@ TEST(JobController, ErrorsOfCreatingAreToldAndTriedAgain) {
   EXPECT_EQ(yard.active().size(), 3u);
 }
 
+TEST(JobController, AfterACreateThatWentWellTheNextWaitIsShortAgain) {
+  JobYard yard;
+  yard.create(
+      "  suspend: true\n"
+      "  template: {spec: {restartPolicy: Never, containers: [{name: main, image: i, resources: "
+      "{requests: {memory: 1Mi}}}]}}\n");
+  const auto forbid = [&] {
+    yard.api.call(
+        "POST", "/api/v1/namespaces/default/limitranges",
+        R"({"metadata":{"name":"l"},"spec":{"limits":[{"type":"Container","min":{"memory":"1Gi"}}]}})");
+  };
+  const auto allow = [&] { yard.api.call("DELETE", "/api/v1/namespaces/default/limitranges/l"); };
+  forbid();
+  yard.change_job("spec: {suspend: false}");
+  yard.settle(1min);
+  allow();
+  yard.settle(1s);
+  EXPECT_TRUE(yard.active().empty()) << "after many failures the wait is long";
+  yard.settle(2min);
+  ASSERT_EQ(yard.active().size(), 1u);
+  yard.change_job("spec: {suspend: true}");
+  yard.settle();
+  forbid();
+  yard.change_job("spec: {suspend: false}");
+  ASSERT_TRUE(yard.active().empty());
+  allow();
+  yard.settle(2s);
+  EXPECT_EQ(yard.active().size(), 1u);
+}
+
 TEST(JobController, IndexedPodsKnowTheirIndex) {
   JobYard yard;
   yard.create(spec("  completionMode: Indexed\n  completions: 4\n  parallelism: 2\n"));
@@ -332,6 +362,42 @@ TEST(JobController, FailurePolicyDecides) {
   EXPECT_EQ(yard.events("PodFailurePolicy"),
             std::vector<std::string>{"PodFailurePolicy: Container main for pod default/" + bad +
                                      " failed with exit code 42 matching FailJob rule at index 1"});
+}
+
+TEST(JobController, AFailureThatThePolicyIgnoresByItsCodeCountsForNothing) {
+  JobYard yard;
+  yard.create(spec(
+      "  backoffLimit: 0\n  podFailurePolicy:\n    rules:\n"
+      "    - {action: Ignore, onExitCodes: {containerName: main, operator: In, values: [1]}}\n"));
+  yard.finish(yard.active()[0], 1);
+  yard.settle(11s);
+  ASSERT_EQ(yard.active().size(), 1u);
+  EXPECT_EQ(int_at(yard.status(), {"failed"}), 0);
+  yard.finish(yard.active()[0], 0);
+  EXPECT_EQ(yard.conditions(), "SuccessCriteriaMet Complete");
+}
+
+TEST(JobController, APodSaysHowOftenItsIndexHasFailed) {
+  JobYard yard;
+  yard.create(
+      spec("  completionMode: Indexed\n  completions: 2\n  parallelism: 2\n  backoffLimitPerIndex: "
+           "2\n"));
+  const auto said = [&](int index) {
+    const std::string name = yard.pod_of_index(index);
+    for (const Json& pod : yard.pods()) {
+      if (name_of(pod) == name)
+        return std::string(text_at(
+            pod, {"metadata", "annotations", "batch.kubernetes.io/job-index-failure-count"}));
+    }
+    return std::string("no pod");
+  };
+  EXPECT_EQ(said(0) + said(1), "00");
+  yard.finish(yard.pod_of_index(0), 1);
+  yard.settle(15s);
+  EXPECT_EQ(said(0) + said(1), "10");
+  yard.finish(yard.pod_of_index(0), 1);
+  yard.settle(30s);
+  EXPECT_EQ(said(0) + said(1), "20");
 }
 
 TEST(JobController, FailIndexGivesUpOneIndex) {

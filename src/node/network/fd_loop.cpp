@@ -50,6 +50,24 @@ void FdLoop::run() {
   }
 }
 
+// The kernel counts down from a time that never comes.
+constexpr int64_t kNever = int64_t{100} * 365 * 86400;
+
+Stopwatch::Stopwatch() : fd_(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {
+  itimerspec when{};
+  when.it_value.tv_sec = kNever;
+  timerfd_settime(fd_, 0, &when, nullptr);
+}
+
+Stopwatch::~Stopwatch() {
+  close(fd_);
+}
+
+int64_t Stopwatch::seconds() const {
+  itimerspec left{};
+  return timerfd_gettime(fd_, &left) == 0 ? kNever - left.it_value.tv_sec : 0;
+}
+
 SecondTicks::SecondTicks(FdLoop& loop, std::function<void()> tick)
     : loop_(loop), fd_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
   loop_.watch(fd_, EPOLLIN, [this, tick = std::move(tick)](uint32_t) {

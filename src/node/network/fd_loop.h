@@ -3,6 +3,7 @@
 // Loop: the keeper must go on without the server, and has no state but what it was told. One
 // thread.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,6 +30,18 @@ class FdLoop {
   bool stopping_ = false;
   std::function<void()> before_;
   std::map<int, std::shared_ptr<Ready>> ready_;
+};
+
+// Whole seconds since it was made, however long nobody asks.
+class Stopwatch {
+ public:
+  Stopwatch();
+  ~Stopwatch();
+  Stopwatch(const Stopwatch&) = delete;
+  int64_t seconds() const;
+
+ private:
+  int fd_;
 };
 
 // A timer that ticks once a second, and only while someone needs it.

@@ -38,6 +38,7 @@ namespace {
 
 constexpr size_t kMostServers = 8;  // one, and whoever says `end`
 constexpr int kBacklog = 8;
+constexpr size_t kMostNotes = 16;
 
 class Keeper {
  public:
@@ -46,7 +47,7 @@ class Keeper {
         host_(host),
         island_(island),
         dns_(loop_, host, seed_from_kernel()),
-        forwarder_(loop_),
+        forwarder_(loop_, host, [this](const std::string& problem) { note(problem); }),
         maker_(island.net, island.bridge),
         outbound_done_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
   ~Keeper();
@@ -75,6 +76,7 @@ class Keeper {
   void end_if_alone();
   void tell_about_outbound(Server& server);
   void watch_outbound();
+  void note(const std::string& sentence);
 
   KeeperOptions options_;
   HostThread& host_;
@@ -85,6 +87,7 @@ class Keeper {
   NamespaceMaker maker_;
   std::optional<NetlinkSocket> links_, queries_;
   std::list<Server> servers_;
+  std::vector<std::string> notes_;      // also for servers that come later
   std::multimap<Ipv4, Server*> asked_;  // who waits for which namespace
   int listener_ = -1;
   std::thread outbound_;
@@ -135,6 +138,13 @@ Keeper::~Keeper() {
 void Keeper::tell_about_outbound(Server& server) {
   const std::lock_guard lock(outbound_mutex_);
   if (!way_out_.problem.empty()) server.channel.send("note " + way_out_.problem);
+}
+
+void Keeper::note(const std::string& sentence) {
+  if (notes_.size() >= kMostNotes || std::ranges::find(notes_, sentence) != notes_.end()) return;
+  notes_.push_back(sentence);
+  for (Server& server : servers_)
+    server.channel.send("note " + sentence);
 }
 
 void Keeper::watch_outbound() {
@@ -213,6 +223,8 @@ void Keeper::obey(Server& server, std::string_view text) {
     if (island_.user >= 0) descriptors.push_back(dup(island_.user));
     server.channel.send(fmt::format("hello {} {}", kKeeperVersion, getpid()), descriptors);
     tell_about_outbound(server);
+    for (const std::string& sentence : notes_)
+      server.channel.send("note " + sentence);
   } else if (words[0] == "make" && words.size() == 2) {
     const auto address = parse_ipv4(words[1]);
     if (!address || !kPodRange.contains(*address))

@@ -10,7 +10,9 @@
 //   <why> listen <address> <port>                  listening, with a listener | refused listen
 //   <why> names begin                              what follows replaces all names and forwards at
 //   `commit` names add|remove, then lines             records of DnsZone forwards, then lines
-//   <address> <port> <protocol> [<target>,...]; none: gone names commit end the keeper ends
+//   <address>|host <port> <protocol> [<target>,...[,affinity=<seconds>]]; none: gone
+//   names commit
+//   end                                      the keeper ends
 //                                            note <a sentence for the user: what does not work>
 
 #include <deque>

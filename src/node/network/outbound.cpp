@@ -9,13 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "base/strings.h"
 #include "node/network/namespace_maker.h"
 
 namespace yard {
 namespace {
 
-constexpr const char* kTap = "tap0";
+constexpr const char *kTap = "tap0", *kTunnels = "/dev/net/tun";
 constexpr int kStartTimeoutMs = 3000;
 
 std::string find_program(const char* name) {
@@ -35,6 +37,11 @@ Outbound start_outbound(HostThread& host) {
     return {
         "pods cannot reach the world: slirp4netns is not installed (apt install slirp4netns, "
         "then `trainyard down` and `up`)"};
+  if (access(kTunnels, R_OK | W_OK) != 0)
+    return {fmt::format(
+        "pods cannot reach the world: {} is not open to this user ({}); `chmod 666 {}` as root "
+        "opens it, then `trainyard down` and `up`",
+        kTunnels, strerror(errno), kTunnels)};
   int ready[2], alive[2];
   if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(alive, O_CLOEXEC) != 0)
     return {"pods cannot reach the world: no pipe for slirp4netns"};

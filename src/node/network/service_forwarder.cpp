@@ -18,29 +18,8 @@ namespace {
 
 constexpr size_t kMostWaiting = 256 << 10, kReadSize = 64 << 10;
 constexpr size_t kMostDoors = 4096, kMostPairs = 4096, kMostTalks = 1024;
+constexpr std::string_view kOnHost = "host";
 constexpr int kBacklog = 128, kTalkSeconds = 60, kDatagramsPerTurn = 64;
-
-std::optional<sockaddr_in> socket_address(std::string_view address, std::string_view port) {
-  const auto number = parse_uint64(port);
-  const auto host = parse_ipv4(address);
-  if (!host || !number || *number == 0 || *number > 65535) return std::nullopt;
-  sockaddr_in out{};
-  out.sin_family = AF_INET;
-  out.sin_port = htons(static_cast<uint16_t>(*number));
-  out.sin_addr.s_addr = htonl(*host);
-  return out;
-}
-
-std::vector<sockaddr_in> targets_of(std::string_view list) {
-  std::vector<sockaddr_in> out;
-  for (const std::string_view target : split(list, ',')) {
-    const size_t colon = target.rfind(':');
-    if (colon == std::string_view::npos) continue;
-    if (auto address = socket_address(target.substr(0, colon), target.substr(colon + 1)))
-      out.push_back(*address);
-  }
-  return out;
-}
 
 std::string key_of(const std::vector<std::string_view>& words) {
   return fmt::format("{} {} {}", words[0], words[1], words[2]);
@@ -48,7 +27,12 @@ std::string key_of(const std::vector<std::string_view>& words) {
 
 }  // namespace
 
-ServiceForwarder::ServiceForwarder(FdLoop& loop) : loop_(loop), ticks_(loop, [this] { tick(); }) {}
+ServiceForwarder::ServiceForwarder(FdLoop& loop, HostThread& host,
+                                   std::function<void(std::string)> on_problem)
+    : loop_(loop),
+      host_(host),
+      on_problem_(std::move(on_problem)),
+      ticks_(loop, [this] { tick(); }) {}
 
 ServiceForwarder::~ServiceForwarder() {
   for (auto& [key, door] : doors_)
@@ -65,24 +49,22 @@ void ServiceForwarder::set(std::string_view line) {
   const auto words = split(line, ' ');
   if (words.size() < 3 || (words[2] != "TCP" && words[2] != "UDP")) return;
   const std::string key = key_of(words);
-  std::vector<sockaddr_in> targets = words.size() > 3 ? targets_of(words[3]) : decltype(targets){};
+  const std::string_view targets = words.size() > 3 ? words[3] : "";
   const auto found = doors_.find(key);
-  if (targets.empty()) {
-    if (found == doors_.end()) return;
+  if (found != doors_.end()) {
+    if (found->second.turns.set(targets)) return;
     close_door(found->second);
     doors_.erase(found);
     return;
   }
-  if (found != doors_.end()) {
-    found->second.targets = std::move(targets);
-    return;
-  }
-  const auto own = socket_address(words[0], words[1]);
-  if (!own || doors_.size() >= kMostDoors) return;
+  const bool on_host = words[0] == kOnHost;
+  const auto own = socket_address(on_host ? "127.0.0.1" : words[0], words[1]);
+  ServiceTurns turns;
+  if (!own || !turns.set(targets) || doors_.size() >= kMostDoors) return;
   Door& door = doors_[key];
   door.is_udp = words[2] == "UDP";
-  door.targets = std::move(targets);
-  open_door(key, door, ntohl(own->sin_addr.s_addr), ntohs(own->sin_port));
+  door.turns = std::move(turns);
+  open_door(key, door, *own, on_host);
 }
 
 void ServiceForwarder::keep_only(const std::vector<std::string>& lines) {
@@ -100,18 +82,22 @@ void ServiceForwarder::keep_only(const std::vector<std::string>& lines) {
   }
 }
 
-void ServiceForwarder::open_door(const std::string& key, Door& door, Ipv4 address, uint16_t port) {
-  sockaddr_in own{};
-  own.sin_family = AF_INET;
-  own.sin_port = htons(port);
-  own.sin_addr.s_addr = htonl(address);
+int ServiceForwarder::open_socket(bool on_host, int type) {
+  return on_host ? host_.open_socket(AF_INET, type)
+                 : socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+void ServiceForwarder::open_door(const std::string& key, Door& door, const sockaddr_in& own,
+                                 bool on_host) {
   const int on = 1;
-  door.fd =
-      socket(AF_INET, (door.is_udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  door.fd = open_socket(on_host, door.is_udp ? SOCK_DGRAM : SOCK_STREAM);
   setsockopt(door.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (door.fd < 0 || bind(door.fd, reinterpret_cast<sockaddr*>(&own), sizeof own) != 0 ||
+  if (door.fd < 0 || bind(door.fd, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0 ||
       (!door.is_udp && listen(door.fd, kBacklog) != 0)) {
     log_warning("the service address {} cannot be served: {}", key, strerror(errno));
+    if (on_host)
+      on_problem_(fmt::format("node port {} of 127.0.0.1 does not lead to its service: {}",
+                              ntohs(own.sin_port), strerror(errno)));
     if (door.fd >= 0) close(door.fd);
     door.fd = -1;
     return;
@@ -142,10 +128,13 @@ void ServiceForwarder::accept_client(int listener) {
   const auto key = door_of_.find(listener);
   if (key == door_of_.end()) return;
   Door& door = doors_.find(key->second)->second;
-  const int client = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  sockaddr_in who{};
+  socklen_t size = sizeof who;
+  const int client =
+      accept4(listener, reinterpret_cast<sockaddr*>(&who), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (client < 0) return;
-  const int target = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const sockaddr_in& where = door.targets[door.turn++ % door.targets.size()];
+  const int target = open_socket(false, SOCK_STREAM);
+  const sockaddr_in& where = door.turns.next(ntohl(who.sin_addr.s_addr), stopwatch_.seconds());
   const bool begun =
       target >= 0 && pairs_.size() < 2 * kMostPairs &&
       (connect(target, reinterpret_cast<const sockaddr*>(&where), sizeof where) == 0 ||
@@ -256,8 +245,9 @@ void ServiceForwarder::read_door(int fd) {
     auto known = talk_of_.find(name);
     if (known == talk_of_.end()) {
       if (talks_.size() >= kMostTalks) continue;
-      const int talk = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-      const sockaddr_in& where = door.targets[door.turn++ % door.targets.size()];
+      const int talk = open_socket(false, SOCK_DGRAM);
+      const sockaddr_in& where =
+          door.turns.next(ntohl(client.sin_addr.s_addr), stopwatch_.seconds());
       if (talk < 0 || connect(talk, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0) {
         if (talk >= 0) close(talk);
         continue;

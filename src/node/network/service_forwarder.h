@@ -1,7 +1,7 @@
 #pragma once
 // ClusterIPs: a listener on each address and port of a Service, and bytes carried to one of the
 // pods behind it. TCP and UDP. Lives in the island, where every address of the service range is
-// local.
+// local; node ports are listened to on the host's loopback.
 
 #include <map>
 #include <memory>
@@ -11,16 +11,18 @@
 #include <vector>
 
 #include "node/network/fd_loop.h"
-#include "node/network/ipv4.h"
+#include "node/network/host_thread.h"
+#include "node/network/service_turns.h"
 
 namespace yard {
 
 class ServiceForwarder {
  public:
-  explicit ServiceForwarder(FdLoop& loop);
+  // What cannot be served is told in a sentence for the user.
+  ServiceForwarder(FdLoop& loop, HostThread& host, std::function<void(std::string)> on_problem);
   ~ServiceForwarder();
-  // `<address> <port> TCP|UDP [<target>:<port>,...]`; without targets the listener goes, and
-  // whoever connects is refused.
+  // `<address>|host <port> TCP|UDP [<targets>]` (service_turns.h); without targets the listener
+  // goes, and whoever connects is refused.
   void set(std::string_view line);
   // Drops every listener that none of these lines names.
   void keep_only(const std::vector<std::string>& lines);
@@ -29,8 +31,7 @@ class ServiceForwarder {
   struct Door {
     int fd = -1;
     bool is_udp = false;
-    std::vector<sockaddr_in> targets;
-    size_t turn = 0;
+    ServiceTurns turns;
   };
   // Two connections that are one for the pods at their ends.
   struct Half {
@@ -51,7 +52,8 @@ class ServiceForwarder {
     int age_s = 0;
   };
 
-  void open_door(const std::string& key, Door& door, Ipv4 address, uint16_t port);
+  int open_socket(bool on_host, int type);
+  void open_door(const std::string& key, Door& door, const sockaddr_in& own, bool on_host);
   void close_door(Door& door);
   void accept_client(int door);
   void on_ready(const std::shared_ptr<Pair>& pair);
@@ -64,6 +66,9 @@ class ServiceForwarder {
   void tick();
 
   FdLoop& loop_;
+  HostThread& host_;
+  std::function<void(std::string)> on_problem_;
+  Stopwatch stopwatch_;
   std::map<std::string, Door, std::less<>> doors_;
   std::map<int, std::string> door_of_;  // by listener
   std::map<int, std::shared_ptr<Pair>> pairs_;

@@ -82,6 +82,16 @@ void add_headless(ServiceNames& out, const Json& service, const std::string& dom
   }
 }
 
+// How long a client stays with the pod it had; "": everybody takes turns.
+std::string affinity_of(const Json& service) {
+  constexpr int64_t kThreeHours = 10800;
+  if (text_at(service, {"spec", "sessionAffinity"}) != "ClientIP") return "";
+  return fmt::format(
+      ",affinity={}",
+      int_at(service, {"spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds"},
+             kThreeHours));
+}
+
 void add_cluster_ip(ServiceNames& out, const Json& service, const std::string& domain,
                     std::string_view address, const std::vector<ServiceEndpoint>& endpoints) {
   out.records.insert(fmt::format("{} A {}", domain, address));
@@ -99,9 +109,13 @@ void add_cluster_ip(ServiceNames& out, const Json& service, const std::string& d
         targets.push_back(fmt::format("{}:{}", endpoint.address, target));
     }
     std::ranges::sort(targets);
-    if (!targets.empty())
-      out.forwards.insert(
-          fmt::format("{} {} {} {}", address, number, protocol, join(targets, ",")));
+    if (targets.empty()) continue;
+    const std::string leads_to = join(targets, ",") + affinity_of(service);
+    out.forwards.insert(fmt::format("{} {} {} {}", address, number, protocol, leads_to));
+    if (const int64_t node_port = int_at(port, {"nodePort"}); node_port > 0) {
+      for (const std::string& node : {std::string("host"), ipv4_text(kGateway)})
+        out.forwards.insert(fmt::format("{} {} {} {}", node, node_port, protocol, leads_to));
+    }
   }
 }
 

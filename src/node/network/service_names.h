@@ -35,8 +35,9 @@ std::vector<ServiceEndpoint> slice_endpoints(const Json& slice);
 std::vector<ServiceEndpoint> endpoints_endpoints(const Json& endpoints);
 
 struct ServiceNames {
-  std::set<std::string> records;   // lines of DnsZone
-  std::set<std::string> forwards;  // <ClusterIP> <port> TCP|UDP <address>:<port>[,...]
+  std::set<std::string> records;  // lines of DnsZone
+  // <ClusterIP>|<gateway>|host <port> TCP|UDP <address>:<port>[,...][,affinity=<seconds>]
+  std::set<std::string> forwards;
 };
 ServiceNames service_names(const Json& service, const std::vector<ServiceEndpoint>& endpoints);
 

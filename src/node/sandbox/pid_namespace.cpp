@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,6 +90,51 @@ std::string prepare_pid_namespace(const Pod& pod) {
 
 bool has_pid_namespace_each() {
   return pids == Pids::Each;
+}
+
+pid_t clone_beside(int process, clone_args arguments, std::string& problem) {
+  if (pids != Pids::Each) {  // our children see those processes anyway
+    arguments.exit_signal = SIGCHLD;
+    const long pid = syscall(SYS_clone3, &arguments, sizeof arguments);
+    if (pid < 0) problem = std::string("cannot start another process: ") + strerror(errno);
+    return static_cast<pid_t>(pid);
+  }
+  struct Told {
+    long pid = -1;
+    int error = 0;
+  };
+  int answer[2];
+  if (pipe2(answer, O_CLOEXEC) != 0) {
+    problem = std::string("cannot make pipes: ") + strerror(errno);
+    return -1;
+  }
+  const pid_t between = fork();
+  if (between == 0) {
+    Told told;
+    if (setns(process, CLONE_NEWPID) == 0) {
+      arguments.flags |= CLONE_PARENT;
+      arguments.exit_signal = 0;  // as ours
+      told.pid = syscall(SYS_clone3, &arguments, sizeof arguments);
+    }
+    told.error = errno;
+    if (told.pid != 0) {
+      write_all(answer[1], reinterpret_cast<const char*>(&told), sizeof told);
+      _exit(0);
+    }
+    close(answer[0]), close(answer[1]);
+    return 0;
+  }
+  Told told{-1, errno};
+  close(answer[1]);
+  if (between > 0) {
+    while (read(answer[0], &told, sizeof told) < 0 && errno == EINTR) {
+    }
+    waitpid(between, nullptr, 0);
+  }
+  close(answer[0]);
+  if (told.pid < 0)
+    problem = std::string("cannot enter the container's processes: ") + strerror(told.error);
+  return static_cast<pid_t>(told.pid);
 }
 
 bool sees_machine_processes() {

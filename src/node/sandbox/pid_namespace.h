@@ -2,6 +2,7 @@
 // Which processes a container sees, and how those that it leaves behind are ended. By default each
 // container has a pid namespace of its own and all in it die with its first process.
 
+#include <linux/sched.h>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -16,6 +17,10 @@ std::string prepare_pid_namespace(const Pod& pod);
 
 // Whether clone3 must make a namespace for the next container.
 bool has_pid_namespace_each();
+// clone3 of a child that sees the processes of that one (a pidfd) and is still ours to wait for.
+// 0: this is the child. A process between the two enters the namespace: nobody but the machine's
+// root could leave it again.
+pid_t clone_beside(int process, clone_args arguments, std::string& problem);
 // hostPID: /proc is the machine's.
 bool sees_machine_processes();
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "node/sandbox/cgroup.h"
+#include "node/sandbox/pid_namespace.h"
 #include "node/sandbox/privileges.h"
 #include "node/sandbox/user_namespace.h"
 #include "node/shim/descriptors.h"
@@ -66,21 +67,12 @@ std::string join_and_execute(const Container& container, int main, const Command
 
 // The child is born in the container's pid namespace, and still ours to wait for.
 pid_t fork_into(int main, std::string& problem) {
-  const int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-  if (own < 0 || setns(main, CLONE_NEWPID) != 0) {
-    problem = failure("cannot enter the container's processes");
-    if (own >= 0) close(own);
-    return -1;
-  }
   // Until it executes the command the child holds our descriptors and rights: whoever is root in
   // the container must not look into it.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  const pid_t pid = fork();
-  if (pid == 0) return 0;
-  if (pid < 0) problem = failure("cannot start another process");
-  prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-  setns(own, CLONE_NEWPID);
-  close(own);
+  clone_args arguments{};
+  const pid_t pid = clone_beside(main, arguments, problem);
+  if (pid != 0) prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   return pid;
 }
 

@@ -73,6 +73,7 @@ std::string read_container(const std::string& path, Container& container) {
     container.groups.push_back(static_cast<uint32_t>(group.number));
   container.capabilities = static_cast<uint64_t>(root["capabilities"].number);
   container.oom_score_adjust = static_cast<int>(root["oomScoreAdjust"].number);
+  container.processes_of = root["processesOf"].text;
   container.input = root["input"].boolean;
   container.input_once = root["inputOnce"].boolean;
   container.terminal = root["terminal"].boolean;

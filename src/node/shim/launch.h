@@ -27,7 +27,7 @@ struct Memory {
 struct Pod {
   std::string uid, hostname, log_folder;
   std::string transient_folder;  // what runs are told, /dev/shm
-  std::string job;  // whose pods have one ipc namespace and one /dev/shm; "": its own
+  std::string job;               // whose pods have one ipc namespace and one /dev/shm; "": its own
   bool host_ipc = false, host_pid = false, share_pid = false;
   std::vector<Memory> memory;
 };
@@ -36,12 +36,13 @@ struct Container {
   int run = 0;
   std::vector<std::string> argv, env, host_folders;
   std::string working_folder, log_folder, root_folder;
-  std::string layers_folder;                        // of an image; its layers lie there
+  std::string layers_folder;                       // of an image; its layers lie there
   std::vector<std::string> layers, image_volumes;  // the uppermost first
   bool private_root = true, read_only_root = false, no_new_privileges = true;
   bool host_ipc = false;     // /dev/shm is the machine's
   bool privileged = false;   // sees the machine's devices
   bool masked_proc = true;   // what of /proc and /sys tells about or changes the machine is hidden
+  std::string processes_of;  // a container whose pid namespace it enters; "": one of its own
   std::string system_calls;  // the filter, hexadecimal (node/seccomp.h); "": none
   uint64_t processes_limit = 0, memory_limit = 0;  // that no control group holds; 0: none
   std::vector<Mount> mounts;

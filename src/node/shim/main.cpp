@@ -83,6 +83,7 @@ class Shim {
   void read_client(int fd);
   void obey(int fd, const std::string& message, std::vector<int>& descriptors);
   void give_input(const std::string& container, int answers);
+  const Running* find(const std::string& container) const;
   void exec(const std::string& container, const std::vector<int>& descriptors);
   void share(int fd);
   void start(const std::string& container, int run);
@@ -234,12 +235,17 @@ void Shim::obey(int fd, const std::string& message, std::vector<int>& descriptor
   if (!answer.empty()) send(fd, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void Shim::exec(const std::string& container, const std::vector<int>& descriptors) {
+const Running* Shim::find(const std::string& container) const {
   const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& running) {
     return running->launch.name == container;
   });
-  if (found == running_.end()) return commands_.start(nullptr, -1, descriptors);
-  commands_.start(&(*found)->launch, (*found)->pid, descriptors);
+  return found == running_.end() ? nullptr : found->get();
+}
+
+void Shim::exec(const std::string& container, const std::vector<int>& descriptors) {
+  const Running* found = find(container);
+  if (found == nullptr) return commands_.start(nullptr, -1, descriptors);
+  commands_.start(&found->launch, found->pid, descriptors);
 }
 
 // What a caller types at a container's own process. stdinOnce ends with the first who had it.
@@ -297,7 +303,11 @@ void Shim::start(const std::string& container, int run) {
     journal_.append("refused " + refusal);
   running->oom_kills_before = oom_kills(launch.cgroups);
   open_low_ports(launch);
-  const Spawned spawned = spawn(launch, {folder_, pod_.transient_folder});
+  const Running* beside = launch.processes_of.empty() ? nullptr : find(launch.processes_of);
+  const Spawned spawned =
+      launch.processes_of.empty() || beside != nullptr
+          ? spawn(launch, {folder_, pod_.transient_folder}, beside != nullptr ? beside->pid : -1)
+          : Spawned{.problem = "the target container " + launch.processes_of + " is not running"};
   if (!spawned.problem.empty()) {
     remove_cgroups(launch.cgroups);
     return fail(spawned.problem);

@@ -96,17 +96,25 @@ std::string confine_and_execute(const Container& container, const PodPlaces& pla
 
 // A pid namespace, so that whatever the container starts dies with its first process; mounts of its
 // own.
-pid_t clone_child(const Container& container, std::string& problem) {
+pid_t clone_child(const Container& container, pid_t beside, std::string& problem) {
   clone_args arguments{};
-  arguments.flags = CLONE_NEWNS | (has_pid_namespace_each() ? CLONE_NEWPID : 0);
+  const bool joins = has_pid_namespace_each() && beside > 0;
+  arguments.flags = CLONE_NEWNS | (has_pid_namespace_each() && !joins ? CLONE_NEWPID : 0);
   arguments.exit_signal = SIGCHLD;
   const int cgroup = open_unified_cgroup(container.cgroups);
   if (cgroup >= 0) {
     arguments.flags |= CLONE_INTO_CGROUP;
     arguments.cgroup = static_cast<uint64_t>(cgroup);
   }
-  const long pid = syscall(SYS_clone3, &arguments, sizeof arguments);
-  if (pid < 0) problem = failure("cannot make the container's namespaces");
+  long pid = -1;
+  if (joins) {
+    const int process = static_cast<int>(syscall(SYS_pidfd_open, beside, 0));
+    pid = clone_beside(process, arguments, problem);
+    if (process >= 0 && pid != 0) close(process);
+  } else {
+    pid = syscall(SYS_clone3, &arguments, sizeof arguments);
+    if (pid < 0) problem = failure("cannot make the container's namespaces");
+  }
   if (cgroup >= 0 && pid != 0) close(cgroup);
   return static_cast<pid_t>(pid);
 }
@@ -173,7 +181,7 @@ unsigned long long start_ticks(pid_t pid) {
   return at == std::string::npos ? 0 : strtoull(text.c_str() + at + 1, nullptr, 10);
 }
 
-Spawned spawn(const Container& container, const PodPlaces& places) {
+Spawned spawn(const Container& container, const PodPlaces& places, pid_t beside) {
   Spawned out;
   Streams streams;
   int report[2] = {-1, -1};
@@ -191,7 +199,7 @@ Spawned spawn(const Container& container, const PodPlaces& places) {
     close_all();
     return out;
   }
-  const pid_t pid = clone_child(container, out.problem);
+  const pid_t pid = clone_child(container, beside, out.problem);
   if (pid == 0) run_child(container, places, streams, report[1]);
   close(std::exchange(report[1], -1));
   if (pid > 0) {

@@ -21,8 +21,9 @@ struct PodPlaces {
   std::string run, transient;
 };
 
-// Returns when the command has been executed or could not be.
-Spawned spawn(const Container& container, const PodPlaces& places);
+// Returns when the command has been executed or could not be. Where each container has processes
+// of its own, it sees those of `beside`; -1: nobody's.
+Spawned spawn(const Container& container, const PodPlaces& places, pid_t beside = -1);
 
 // The last steps of every process of a container, its commands too (node/shim/command.h).
 void restore_signals();                           // to what a program expects
