@@ -41,6 +41,8 @@ BAD = [
     ("a trailing space", "trailing-space", "docs/a.md", "text \n", 1),
     ("a registry host", "registry-host", "tools/a", f"pip install -i https://{HOST}/simple x\n", 1),
     ("a link to nothing", "doc-link", "docs/a.md", "see [this](nothing.md)\n", 1),
+    ("a promise whose test is not there", "named-test", "docs/a.md", "| what | test |\n|---|---|\n| x | `Gone` |\n", 3),
+    ("a promise without a test", "named-test", "docs/a.md", "| what | test |\n|---|---|\n| x | |\n", 3),
     ("a link to no heading", "doc-link", "docs/a.md", "# Here\nsee [this](#there)\n", 2),
 ]
 
@@ -58,6 +60,7 @@ GOOD = [
     ("a sleep with its reason", "tests/e2e/test_a.py", "# The kernel gives no event for this.\n" + f"{SLEEP}(1)\n"),
     ("a good link", "docs/a.md", "# Here we are\n[x](#here-we-are) [y](a.md) `[z](nowhere.md)`\n"),
     ("a tab may stand in a raw string", "src/api/a_test.cpp", 'auto s = R"(a:\tb)";\n'),
+    ("other tables name what they like", "docs/a.md", "| what | why |\n|---|---|\n| x | `Gone` |\n"),
     ("a Makefile needs its tabs", "Makefile", "all:\n\ttrue\n"),
 ]
 

@@ -179,8 +179,9 @@ def follow(yard, pod, seconds):
     return {"follow_mb_s": total / 1e6 / seconds, "lines_lost_silently": silent, "losses_told": told}
 
 
-def start_pods(yard, prefix, count, at_a_time):
-    """Creates `count` pods, so many under way at once; a pod is under way until its command has begun."""
+def start_pods(yard, prefix, count, at_a_time, **container):
+    """Creates `count` pods, so many under way at once; a pod is under way until its command has begun. `container`: what
+    theirs have besides."""
     cpu, began = yard.serving_cpu(), time.monotonic()
     waiting = selectors.DefaultSelector()
     free = [yard.connect() for _ in range(at_a_time)]
@@ -192,7 +193,7 @@ def start_pods(yard, prefix, count, at_a_time):
     while len(stamped) < count or len(answered) < count:
         while free and number < count and under_way < at_a_time:
             connection, name = free.pop(), f"{prefix}-{number}"
-            connection.send("POST", PODS, yard.pod(name, ["/out/stamp", name, "/out/stamps"]))
+            connection.send("POST", PODS, yard.pod(name, ["/out/stamp", name, "/out/stamps"], container=container))
             asked[connection] = name
             number, under_way = number + 1, under_way + 1
         ready = waiting.select(20)

@@ -3,10 +3,27 @@
 #include <gtest/gtest.h>
 
 #include "apiserver/server.h"
+#include "client/pod_streams.h"
 #include "sim/api_harness.h"
 
 namespace yard {
 namespace {
+
+// A node whose pods never stop talking.
+class EndlessLogs : public PodStreams {
+ public:
+  void read_log(PodLogRequest, std::function<Result<std::shared_ptr<PodLogSink>>()> open_sink,
+                std::function<void(Error)>) override {
+    auto sink = open_sink();
+    ASSERT_TRUE(sink.has_value());
+    (*sink)->write("a line\n");
+    sinks.push_back(std::move(*sink));
+  }
+  void exec(PodProcessRequest, std::function<void(Result<ProcessStreams>)>) override {}
+  void attach(PodProcessRequest, std::function<void(Result<ProcessStreams>)>) override {}
+  void dial(std::string, int, std::function<void(Result<int>)>) override {}
+  std::vector<std::shared_ptr<PodLogSink>> sinks;
+};
 
 constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
 
@@ -18,6 +35,7 @@ class LimitsTest : public testing::Test {
     options.budget.most_writes = 8;
     options.budget.most_writes_of_one = 4;
     options.budget.most_watches_of_one = 2;
+    options.budget.most_streams_of_one = 2;
     options.budget.requests_per_second = 5;
     options.budget.burst = 10;
     api = std::make_unique<ApiServer>(yard.loop, *yard.store, 7, options);
@@ -39,6 +57,18 @@ class LimitsTest : public testing::Test {
   std::shared_ptr<SimResponder> create(const std::string& user, int number) {
     return ask(user, "POST", kMaps,
                R"({"metadata":{"name":"m)" + user + std::to_string(number) + R"("}})");
+  }
+  // One that runs, as far as anybody can tell.
+  void make_pod(const std::string& name) {
+    const std::string pods = "/api/v1/namespaces/default/pods";
+    yard.call("POST", pods,
+              R"({"metadata":{"name":")" + name +
+                  R"("},"spec":{"nodeName":"n","containers":[{"name":"c","image":"x"}]}})");
+    const Answer runs = yard.patch(
+        pods + "/" + name + "/status",
+        R"({"status":{"phase":"Running","containerStatuses":[{"name":"c","image":"x","imageID":"",)"
+        R"("ready":true,"restartCount":0,"state":{"running":{}}}]}})");
+    EXPECT_EQ(runs.status, 200) << runs.text;
   }
   void settle() { yard.loop.advance(std::chrono::milliseconds(100)); }
 
@@ -99,6 +129,53 @@ TEST_F(LimitsTest, WatchesOfOneUserAreBoundedAndComeBackWhenTheyEnd) {
   const auto fourth = ask("root", "GET", watch);
   settle();
   EXPECT_EQ(fourth->answer.status, 200);
+}
+
+TEST_F(LimitsTest, StreamsOfPodsAreBoundedAndComeBackWhenTheyEnd) {
+  EndlessLogs node;
+  api->set_pod_streams(&node);
+  make_pod("p");
+  const std::string log = "/api/v1/namespaces/default/pods/p/log?follow=true";
+  const auto first = ask("root", "GET", log), second = ask("root", "GET", log);
+  settle();
+  const auto third = ask("root", "GET", log);
+  settle();
+  EXPECT_EQ(first->answer.status, 200) << first->answer.text;
+  EXPECT_EQ(second->answer.status, 200);
+  EXPECT_EQ(third->answer.status, 429);
+  EXPECT_EQ(third->answer.header("Retry-After"), "1");
+  EXPECT_EQ(third->answer.text, "Too many requests, please try again later.\n");
+  first->streamed->close();  // the client leaves; the reader has not noticed yet
+  settle();
+  const auto fourth = ask("root", "GET", log);
+  settle();
+  EXPECT_EQ(fourth->answer.status, 200);
+  node.sinks.clear();
+}
+
+TEST_F(LimitsTest, ALogIsCutWhenTheRightToItEnds) {
+  EndlessLogs node;
+  api->set_pod_streams(&node);
+  make_pod("p");
+  const std::string access = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/";
+  yard.call("POST", access + "roles",
+            R"({"metadata":{"name":"r"},"rules":[{"apiGroups":[""],"resources":["pods/log"],)"
+            R"("verbs":["get"]}]})");
+  const Answer bound = yard.call(
+      "POST", access + "rolebindings",
+      R"({"metadata":{"name":"b"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role",)"
+      R"("name":"r"},"subjects":[{"kind":"User","name":"ann"}]})");
+  ASSERT_EQ(bound.status, 201) << bound.text;
+  const auto one = ask("ann", "GET", "/api/v1/namespaces/default/pods/p/log?follow=true");
+  settle();
+  ASSERT_EQ(one->answer.status, 200) << one->answer.text;
+  EXPECT_FALSE(one->streamed->closed);
+  yard.call("DELETE", access + "rolebindings/b");
+  settle();
+  EXPECT_TRUE(one->streamed->closed);
+  ASSERT_EQ(node.sinks.size(), 1u);
+  EXPECT_TRUE(node.sinks[0]->is_gone());
+  EXPECT_EQ(one->streamed->text, "a line\n");
 }
 
 }  // namespace

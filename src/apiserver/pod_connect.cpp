@@ -5,6 +5,7 @@
 
 #include "api/tree.h"
 #include "apiserver/exchange.h"
+#include "apiserver/held_stream.h"
 #include "apiserver/pod_containers.h"
 #include "base/strings.h"
 #include "client/pod_streams.h"
@@ -147,17 +148,20 @@ void ApiServer::connect_to_pod(const ExchangePtr& exchange) {
       if (text_at(pod, {"status", "phase"}) != "Running")
         return exchange->plain(
             500, fmt::format("pod not found ({})", quoted(name + "_" + exchange->path.ns)));
-      return forward_ports(exchange, *upgrade, request.uid, std::move(ports));
+      if (const auto hold = take_stream(exchange))
+        forward_ports(leave_http(exchange, hold), *upgrade, request.uid, std::move(ports));
+      return;
     }
     const Json* status = container_status(pod, request.container);
     if (status == nullptr || find_path(*status, {"state", "running"}) == nullptr)
       return exchange->plain(500,
                              fmt::format("container not found ({})", quoted(request.container)));
-    open_process(exchange, *upgrade, std::move(request), what == "attach");
+    if (const auto hold = take_stream(exchange))
+      open_process(leave_http(exchange, hold), *upgrade, std::move(request), what == "attach");
   });
 }
 
-void ApiServer::open_process(const ExchangePtr& exchange, const Upgrade& upgrade,
+void ApiServer::open_process(const std::shared_ptr<Responder>& way, const Upgrade& upgrade,
                              PodProcessRequest request, bool attach) {
   ProcessSession session;
   session.input = request.input;
@@ -174,10 +178,10 @@ void ApiServer::open_process(const ExchangePtr& exchange, const Upgrade& upgrade
       pod_streams_->exec(std::move(request), std::move(done));
     });
   };
-  run_process_session(upgrade, exchange->leave_http(), std::move(session));
+  run_process_session(upgrade, way, std::move(session));
 }
 
-void ApiServer::forward_ports(const ExchangePtr& exchange, const Upgrade& upgrade,
+void ApiServer::forward_ports(const std::shared_ptr<Responder>& way, const Upgrade& upgrade,
                               const std::string& uid, std::vector<int> ports) {
   PortSession session;
   session.ports = std::move(ports);
@@ -193,7 +197,7 @@ void ApiServer::forward_ports(const ExchangePtr& exchange, const Upgrade& upgrad
       });
     });
   };
-  run_port_session(upgrade, exchange->leave_http(), std::move(session));
+  run_port_session(upgrade, way, std::move(session));
 }
 
 }  // namespace yard

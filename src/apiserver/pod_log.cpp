@@ -5,6 +5,7 @@
 
 #include "api/tree.h"
 #include "apiserver/exchange.h"
+#include "apiserver/held_stream.h"
 #include "apiserver/pod_containers.h"
 #include "base/strings.h"
 #include "client/pod_streams.h"
@@ -17,9 +18,12 @@ constexpr std::string_view kLogProtocols[] = {"binary.k8s.io"};
 
 class HttpLogSink : public PodLogSink {
  public:
-  explicit HttpLogSink(std::shared_ptr<HttpStream> stream)
+  HttpLogSink(std::shared_ptr<HttpStream> stream, std::shared_ptr<StreamHold> hold)
       : stream_(std::move(stream)), gone_(std::make_shared<std::atomic<bool>>(false)) {
-    stream_->on_closed([gone = gone_] { *gone = true; });
+    stream_->on_closed([gone = gone_, hold = std::move(hold)]() mutable {
+      *gone = true;
+      hold.reset();  // the reader may notice only when the pod says something
+    });
   }
   size_t write(std::string bytes) override {
     stream_->write(std::make_shared<const std::string>(std::move(bytes)));
@@ -27,6 +31,10 @@ class HttpLogSink : public PodLogSink {
   }
   void end() override { stream_->close(); }
   bool is_gone() const override { return *gone_; }
+  void cut() {  // to the reader it is a client that has left
+    *gone_ = true;
+    stream_->close();
+  }
 
  private:
   std::shared_ptr<HttpStream> stream_;
@@ -120,10 +128,18 @@ void ApiServer::read_pod_log(const ExchangePtr& exchange) {
   loop_.post([this, exchange, request = std::move(*parsed),
               upgrade = std::move(upgrade)]() mutable {
     const ObjectPtr object = store_.get(Key{exchange->kind->storage, request.ns, request.pod});
-    const auto open_sink = [exchange, upgrade]() -> Result<std::shared_ptr<PodLogSink>> {
-      return std::shared_ptr<PodLogSink>(
+    const std::shared_ptr<StreamHold> hold = take_stream(exchange);
+    if (hold == nullptr) return;
+    const auto open_sink = [this, exchange, upgrade,
+                            hold]() -> Result<std::shared_ptr<PodLogSink>> {
+      auto sink =
           std::make_shared<HttpLogSink>(upgrade ? stream_messages(*upgrade, exchange->leave_http())
-                                                : exchange->stream("text/plain")));
+                                                : exchange->stream("text/plain"),
+                                        hold);
+      hold->keep(rights_.hold(stream_rights(exchange), [weak = std::weak_ptr(sink)] {
+        if (const auto open = weak.lock()) open->cut();
+      }));
+      return std::shared_ptr<PodLogSink>(std::move(sink));
     };
     if (object == nullptr) {
       const Error gone = not_found_error(*exchange->kind, request.pod);

@@ -9,6 +9,7 @@
 
 #include "api/tree.h"
 #include "apiserver/exchange.h"
+#include "apiserver/held_stream.h"
 #include "apiserver/proxy_target.h"
 #include "base/descriptor.h"
 #include "base/strings.h"
@@ -50,9 +51,10 @@ std::string request_text(const HttpRequest& request, std::string_view path, int 
 // One request on its way through. Loop thread.
 class ApiServer::Proxied : public std::enable_shared_from_this<Proxied> {
  public:
-  Proxied(Loop& loop, ExchangePtr exchange, std::string prefix)
+  Proxied(Loop& loop, ExchangePtr exchange, std::string prefix, std::shared_ptr<StreamHold> hold)
       : loop_(loop),
         exchange_(std::move(exchange)),
+        hold_(std::move(hold)),
         prefix_(std::move(prefix)),
         parser_(exchange_->request.method == "HEAD",
                 [this](std::string_view bytes) { return take_body(bytes); }) {}
@@ -73,6 +75,7 @@ class ApiServer::Proxied : public std::enable_shared_from_this<Proxied> {
     loop_.on_readable(fd, [self = shared_from_this()] { self->read(); });
     write();
   }
+  void cut() { fail("the right to reach it has ended"); }
 
  private:
   void write() {
@@ -160,10 +163,12 @@ class ApiServer::Proxied : public std::enable_shared_from_this<Proxied> {
     loop_.cancel(timer_);
     loop_.forget_readable(fd_.get());
     fd_.reset();
+    hold_.reset();
   }
 
   Loop& loop_;
   ExchangePtr exchange_;
+  std::shared_ptr<StreamHold> hold_;
   std::string prefix_;  // of our own path
   ResponseParser parser_;
   Descriptor fd_;
@@ -198,7 +203,12 @@ void ApiServer::proxy(const ExchangePtr& exchange) {
       return exchange->fail(error(Reason::ServiceUnavailable, "no node agent runs in this server"));
     auto place = proxy_place(*exchange->kind, *object, name.port);
     if (!place) return exchange->fail(place.error());
-    auto proxied = std::make_shared<Proxied>(loop_, exchange, prefix);
+    auto hold = take_stream(exchange);
+    if (hold == nullptr) return;
+    auto proxied = std::make_shared<Proxied>(loop_, exchange, prefix, hold);
+    hold->keep(rights_.hold(stream_rights(exchange), [weak = std::weak_ptr(proxied)] {
+      if (const auto open = weak.lock()) open->cut();
+    }));
     std::string request = request_text(exchange->request, path, place->port);
     pod_streams_->dial(
         place->pod_uid, place->port,

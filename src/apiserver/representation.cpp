@@ -6,6 +6,7 @@
 
 #include "api/table.h"
 #include "apiserver/status.h"
+#include "base/strings.h"
 #include "json/yaml.h"
 
 namespace yard {
@@ -270,6 +271,18 @@ std::string event_line(std::string_view type, const Kind& kind, const Object& ob
   }
   out += "}\n";
   return out;
+}
+
+Result<IncludeObject> include_object(std::string_view parameter) {
+  if (parameter.empty() || parameter == "Metadata") return IncludeObject::Metadata;
+  if (parameter == "Object") return IncludeObject::Object;
+  if (parameter == "None") return IncludeObject::None;
+  return error(
+      Reason::BadRequest,
+      fmt::format(
+          "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be "
+          "'Metadata', 'Object', 'None', or empty",
+          quoted(parameter)));
 }
 
 }  // namespace yard

@@ -13,6 +13,7 @@
 namespace yard {
 
 enum class IncludeObject { Metadata, Object, None };
+Result<IncludeObject> include_object(std::string_view parameter);  // of a Table
 
 struct Rendering {
   Representation representation;

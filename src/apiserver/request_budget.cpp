@@ -69,11 +69,20 @@ RequestBudget::Answer RequestBudget::take(const std::string& user, bool is_admin
 }
 
 RequestBudget::Answer RequestBudget::take_watch(const std::string& user) {
+  return take_lasting(user, &UserLoad::watches, limits_.most_watches_of_one);
+}
+
+RequestBudget::Answer RequestBudget::take_stream(const std::string& user) {
+  return take_lasting(user, &UserLoad::streams, limits_.most_streams_of_one);
+}
+
+RequestBudget::Answer RequestBudget::take_lasting(const std::string& user, int UserLoad::*which,
+                                                  int most) {
   const std::lock_guard guard(mutex_);
   Flow& flow = flows_[user];
-  if (flow.load.watches >= limits_.most_watches_of_one) return refuse(kRetrySeconds);
-  ++flow.load.watches;
-  return {seat_of(user, &UserLoad::watches, 1)};
+  if (flow.load.*which >= most) return refuse(kRetrySeconds);
+  ++(flow.load.*which);
+  return {seat_of(user, which, 1)};
 }
 
 // Seats of requests whose writes wait in the store may outlive the server that gave them.
@@ -90,7 +99,7 @@ void RequestBudget::release(const std::string& user, int UserLoad::*which, int s
   if (found == flows_.end()) return;
   UserLoad& load = found->second.load;
   load.*which -= seats;
-  if (which == &UserLoad::watches) return;
+  if (which == &UserLoad::watches || which == &UserLoad::streams) return;
   (which == &UserLoad::writes ? writes_ : reads_) -= seats;
   if (!is_busy(load)) --busy_users_;
 }
@@ -98,7 +107,7 @@ void RequestBudget::release(const std::string& user, int UserLoad::*which, int s
 void RequestBudget::forget_idle(Time now) {
   std::erase_if(flows_, [&](const auto& entry) {
     Flow flow = entry.second;
-    if (is_busy(flow.load) || flow.load.watches > 0) return false;
+    if (is_busy(flow.load) || flow.load.watches > 0 || flow.load.streams > 0) return false;
     refill(flow, now);
     return flow.load.tokens >= limits_.burst;
   });

@@ -20,6 +20,7 @@ struct BudgetLimits {
   int most_reads_of_one = 256, most_writes_of_one = 128;
   int list_seats = 4;  // a list costs more than a get
   int most_watches_of_one = 2000;
+  int most_streams_of_one = 500;  // exec, attach, port-forward, logs and proxied answers
   // Of one user who is no administrator.
   double requests_per_second = 2000;
   double burst = 4000;
@@ -31,6 +32,7 @@ enum class RequestSort { Read, List, Write };
 struct UserLoad {
   int reads = 0, writes = 0, watches = 0;  // seats taken
   double tokens = 0;                       // requests they may make at once
+  int streams = 0;
 };
 struct ServerLoad {
   int reads = 0, writes = 0;
@@ -58,6 +60,7 @@ class RequestBudget : public std::enable_shared_from_this<RequestBudget> {
   };
   Answer take(const std::string& user, bool is_admin, RequestSort sort, Time now);
   Answer take_watch(const std::string& user);
+  Answer take_stream(const std::string& user);
   uint64_t refused() const { return refused_; }
 
  private:
@@ -66,6 +69,7 @@ class RequestBudget : public std::enable_shared_from_this<RequestBudget> {
     Time filled{};
   };
   Answer refuse(int seconds);
+  Answer take_lasting(const std::string& user, int UserLoad::*which, int most);
   Seat seat_of(const std::string& user, int UserLoad::*which, int seats);
   void release(const std::string& user, int UserLoad::*which, int seats);
   void refill(Flow& flow, Time now) const;

@@ -90,6 +90,22 @@ TEST(RequestBudget, WatchesAreCountedApartAndPerUser) {
   EXPECT_TRUE(budget->take_watch("ann").seat);
 }
 
+TEST(RequestBudget, StreamsOfPodsAreCountedApartToo) {
+  BudgetLimits limits = kSmall;
+  limits.most_streams_of_one = 2;
+  const auto budget = std::make_shared<RequestBudget>(limits);
+  const auto first = budget->take_stream("ann").seat;
+  auto second = budget->take_stream("ann").seat;
+  EXPECT_TRUE(first && second);
+  const auto refused = budget->take_stream("ann");
+  EXPECT_FALSE(refused.seat);
+  EXPECT_EQ(refused.retry_after_seconds, 1);
+  EXPECT_TRUE(budget->take_watch("ann").seat);
+  EXPECT_TRUE(budget->take_stream("bob").seat);
+  second.reset();
+  EXPECT_TRUE(budget->take_stream("ann").seat);
+}
+
 TEST(RequestBudget, ASeatMayOutliveIt) {
   auto budget = std::make_shared<RequestBudget>(kSmall);
   const auto seat = budget->take("ann", false, RequestSort::Read, Time{}).seat;

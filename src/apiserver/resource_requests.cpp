@@ -22,19 +22,6 @@ std::string scope_of(const ResourcePath& path, const Kind& kind) {
   return kind.namespaced && !path.ns.empty() ? "namespace" : "cluster";
 }
 
-Result<IncludeObject> include_object(const Query& query) {
-  const std::string_view text = query.get("includeObject");
-  if (text.empty() || text == "Metadata") return IncludeObject::Metadata;
-  if (text == "Object") return IncludeObject::Object;
-  if (text == "None") return IncludeObject::None;
-  return error(
-      Reason::BadRequest,
-      fmt::format(
-          "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be "
-          "'Metadata', 'Object', 'None', or empty",
-          quoted(text)));
-}
-
 // The verb a subresource is asked for, by its method.
 std::string_view subresource_verb(std::string_view method) {
   if (method == "GET") return "get";
@@ -146,7 +133,7 @@ void ApiServer::read_one(const ExchangePtr& exchange) {
   exchange->labels.verb = "GET";
   auto representation = negotiate(exchange->request.header("Accept"), Offer{});
   if (!representation) return exchange->fail(representation.error());
-  auto include = include_object(exchange->query);
+  auto include = include_object(exchange->query.get("includeObject"));
   if (!include) return exchange->fail(include.error());
   ListOptions options;
   options.resource_version = exchange->query.get("resourceVersion");
@@ -173,7 +160,7 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
   auto representation = negotiate(exchange->request.header("Accept"),
                                   Offer{.list = true, .transforms = true, .watch = watch});
   if (!representation) return exchange->fail(representation.error());
-  auto include = include_object(exchange->query);
+  auto include = include_object(exchange->query.get("includeObject"));
   if (!include) return exchange->fail(include.error());
   auto options = parse_list_options(exchange->query, watch);
   if (!options) return exchange->fail(options.error());
@@ -223,33 +210,15 @@ void ApiServer::read_many(const ExchangePtr& exchange, bool watch) {
 
 void ApiServer::begin_watch(const ExchangePtr& exchange, Selection selection, ListOptions options,
                             const Rendering& rendering, const std::optional<Upgrade>& upgrade) {
-  RequestBudget::Answer answer = budget_->take_watch(exchange->user.name);
-  if (answer.seat == nullptr) return exchange->turn_away(answer.retry_after_seconds);
+  RequestBudget::Answer answer;
+  if (!exchange->request.peer.local_owner) {
+    answer = budget_->take_watch(exchange->user.name);
+    if (answer.seat == nullptr) return exchange->turn_away(answer.retry_after_seconds);
+  }
   hub_.begin(WatchRequest{exchange->kind, std::move(selection), std::move(options), rendering,
-                          watch_rights(exchange), std::move(answer.seat)},
+                          stream_rights(exchange), std::move(answer.seat)},
              upgrade ? stream_messages(*upgrade, exchange->leave_http(), MessageForm::Text)
                      : exchange->stream());
-}
-
-WatchRights ApiServer::watch_rights(const ExchangePtr& exchange) {
-  WatchRights out;
-  out.ends = exchange->credential_ends;
-  const auto token = exchange->token;
-  if (token != nullptr) {
-    const TokenClaims& claims = token->claims;
-    out.bound_uids.push_back(claims.account_uid);
-    if (claims.pod) out.bound_uids.push_back(claims.pod->uid);
-    if (claims.secret) out.bound_uids.push_back(claims.secret->uid);
-  }
-  const bool is_admin = exchange->user.is_admin();
-  if (is_admin && token == nullptr) return out;
-  const AccessAttributes asked =
-      request_attributes(exchange->request, exchange->query, &exchange->path);
-  out.is_allowed = [this, token, is_admin, user = exchange->user, asked] {
-    if (token != nullptr && !check_holder(store_, token->claims, token->text)) return false;
-    return is_admin || decide(*access_.rules(), user, asked).allowed;
-  };
-  return out;
 }
 
 void ApiServer::write(const ExchangePtr& exchange) {

@@ -37,7 +37,8 @@ ApiServer::ApiServer(Loop& loop, Store& store, uint64_t seed, ApiServerOptions o
       access_(store),
       committer_(loop, store, facts_, seed),
       waiter_(loop, store),
-      hub_(loop, store, options_.watch),
+      rights_(loop, store),
+      hub_(loop, store, rights_, options_.watch),
       budget_(std::make_shared<RequestBudget>(options_.budget)),
       audit_ids_(seed ^ 0xa0d17) {
   publish_kinds({});

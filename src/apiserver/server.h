@@ -9,6 +9,7 @@
 #include <string>
 
 #include "apiserver/access/access_keeper.h"
+#include "apiserver/access/standing_rights.h"
 #include "apiserver/access/tokens.h"
 #include "apiserver/cluster_facts.h"
 #include "apiserver/committer.h"
@@ -24,6 +25,7 @@
 namespace yard {
 
 class PodStreams;
+class StreamHold;
 class UsageSource;
 struct ServicePlace;
 struct PodProcessRequest;
@@ -87,17 +89,20 @@ class ApiServer {
   void read_pod_log(const ExchangePtr& exchange);
   bool is_played(const Json& pod) const;
   void connect_to_pod(const ExchangePtr& exchange);  // exec, attach, portforward
-  void open_process(const ExchangePtr& exchange, const Upgrade& upgrade, PodProcessRequest request,
-                    bool attach);
-  void forward_ports(const ExchangePtr& exchange, const Upgrade& upgrade, const std::string& uid,
-                     std::vector<int> ports);
-  void proxy(const ExchangePtr& exchange);       // to a port of a pod or service
+  void open_process(const std::shared_ptr<Responder>& way, const Upgrade& upgrade,
+                    PodProcessRequest request, bool attach);
+  void forward_ports(const std::shared_ptr<Responder>& way, const Upgrade& upgrade,
+                     const std::string& uid, std::vector<int> ports);
+  void proxy(const ExchangePtr& exchange);  // to a port of a pod or service
   Result<ServicePlace> proxy_place(const Kind& kind, const Object& object, const std::string& port);
   void read_usage(const ExchangePtr& exchange);  // metrics.k8s.io
   void read_many(const ExchangePtr& exchange, bool watch);
   void begin_watch(const ExchangePtr& exchange, Selection selection, ListOptions options,
                    const Rendering& rendering, const std::optional<Upgrade>& upgrade);
-  WatchRights watch_rights(const ExchangePtr& exchange);
+  StreamRights stream_rights(const ExchangePtr& exchange);
+  std::shared_ptr<StreamHold> take_stream(const ExchangePtr& exchange);
+  std::shared_ptr<Responder> leave_http(const ExchangePtr& exchange,
+                                        const std::shared_ptr<StreamHold>& hold);
   void write(const ExchangePtr& exchange);
   void delete_many(const ExchangePtr& exchange);
   void create_token(const ExchangePtr& exchange);
@@ -117,6 +122,7 @@ class ApiServer {
   AccessKeeper access_;
   Committer committer_;
   RevisionWaiter waiter_;
+  StandingRights rights_;
   WatchHub hub_;
   std::shared_ptr<RequestMetrics> metrics_ = std::make_shared<RequestMetrics>();
   std::shared_ptr<RequestBudget> budget_;

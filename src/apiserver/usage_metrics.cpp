@@ -4,6 +4,7 @@
 
 #include "api/tree.h"
 #include "apiserver/exchange.h"
+#include "apiserver/usage_table.h"
 #include "client/usage_source.h"
 
 namespace yard {
@@ -20,13 +21,11 @@ JsonObject metrics_of(const Kind& kind, const Object& object, const UsageReport&
   metadata["creationTimestamp"] = rfc3339(report.at);
   const Json tree = object.tree();
   if (const Json* labels = find_path(tree, {"metadata", "labels"})) metadata["labels"] = *labels;
-  const auto milliseconds =
-      std::chrono::duration_cast<std::chrono::milliseconds>(report.window).count();
   return {{"kind", kind.kind},
           {"apiVersion", kind.api_version()},
           {"metadata", std::move(metadata)},
           {"timestamp", rfc3339(report.at)},
-          {"window", fmt::format("{}.{:03}s", milliseconds / 1000, milliseconds % 1000)}};
+          {"window", window_text(report.window)}};
 }
 
 std::optional<JsonObject> pod_metrics(const Kind& kind, const Object& pod,
@@ -54,6 +53,13 @@ std::optional<JsonObject> node_metrics(const Kind& kind, const Object& node,
 void ApiServer::read_usage(const ExchangePtr& exchange) {
   const bool named = !exchange->path.name.empty();
   exchange->labels.verb = named ? "GET" : "LIST";
+  auto representation =
+      negotiate(exchange->request.header("Accept"), Offer{.list = !named, .transforms = true});
+  if (!representation) return exchange->fail(representation.error());
+  auto include = include_object(exchange->query.get("includeObject"));
+  if (!include) return exchange->fail(include.error());
+  Rendering rendering = exchange->rendering(*representation);
+  rendering.include = *include;
   if (usage_ == nullptr)
     return exchange->fail(error(Reason::ServiceUnavailable, "no node agent runs in this server"));
   auto options = parse_list_options(exchange->query, false);
@@ -63,27 +69,32 @@ void ApiServer::read_usage(const ExchangePtr& exchange) {
   if (named) options->field_selector = "metadata.name=" + exchange->path.name;
   auto selection = parse_selection(*about, exchange->path.ns, *options);
   if (!selection) return exchange->fail(selection.error());
-  loop_.post([this, exchange, about, named, options = std::move(*options),
+  loop_.post([this, exchange, about, named, rendering, options = std::move(*options),
               selection = std::move(*selection)] {
-    usage_->measure([this, exchange, about, named, options, selection](const UsageReport& report) {
-      const Kind& shown = *exchange->kind;
-      auto listed = list_objects(store_, *about, selection, options);
-      if (!listed) return exchange->fail(listed.error());
-      JsonArray items;
-      for (const ObjectPtr& object : listed->objects) {
-        auto item = shown.namespaced ? pod_metrics(shown, *object, report)
-                                     : node_metrics(shown, *object, report);
-        if (item) items.push_back(std::move(*item));
-      }
-      if (named && items.empty())
-        return exchange->fail(not_found_error(shown, exchange->path.name));
-      const Json answer = named ? std::move(items.front())
-                                : Json(JsonObject{{"kind", shown.list_kind},
-                                                  {"apiVersion", shown.api_version()},
-                                                  {"metadata", JsonObject{}},
-                                                  {"items", std::move(items)}});
-      exchange->finish(tree_response(answer, exchange->rendering({}), 200));
-    });
+    usage_->measure(
+        [this, exchange, about, named, rendering, options, selection](const UsageReport& report) {
+          const Kind& shown = *exchange->kind;
+          auto listed = list_objects(store_, *about, selection, options);
+          if (!listed) return exchange->fail(listed.error());
+          JsonArray items;
+          for (const ObjectPtr& object : listed->objects) {
+            auto item = shown.namespaced ? pod_metrics(shown, *object, report)
+                                         : node_metrics(shown, *object, report);
+            if (item) items.push_back(std::move(*item));
+          }
+          if (named && items.empty())
+            return exchange->fail(not_found_error(shown, exchange->path.name));
+          Rendering plain = rendering;
+          plain.representation.form = Representation::Form::Object;
+          if (rendering.representation.form == Representation::Form::Table)
+            return exchange->finish(tree_response(usage_table(items, rendering), plain, 200));
+          const Json answer = named ? std::move(items.front())
+                                    : Json(JsonObject{{"kind", shown.list_kind},
+                                                      {"apiVersion", shown.api_version()},
+                                                      {"metadata", JsonObject{}},
+                                                      {"items", std::move(items)}});
+          exchange->finish(tree_response(answer, plain, 200));
+        });
   });
 }
 

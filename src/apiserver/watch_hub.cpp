@@ -15,6 +15,7 @@ struct WatchHub::Watcher {
   std::shared_ptr<HttpStream> stream;
   Topic* topic = nullptr;
   WatcherList::iterator place;
+  StandingRights::Hold rights;
   TimerId timeout = 0;
   Revision seen = 0;  // everything up to here has been sent
   size_t initial_bytes =
@@ -50,55 +51,26 @@ const char* type_for(const StoreEvent& event, const Selection& selection, const 
 
 }  // namespace
 
-WatchHub::WatchHub(Loop& loop, Store& store, WatchLimits limits)
-    : loop_(loop), store_(store), limits_(limits) {
-  listen_to_rights();
-}
+WatchHub::WatchHub(Loop& loop, Store& store, StandingRights& rights, WatchLimits limits)
+    : loop_(loop), store_(store), rights_(rights), limits_(limits) {}
 
 WatchHub::~WatchHub() {
   *alive_ = false;
   for (auto& [storage, topic] : topics_)
     store_.forget(topic->listener);
-  for (const Store::ListenerId listener : rights_listeners_)
-    store_.forget(listener);
   if (bookmark_timer_ != 0) loop_.cancel(bookmark_timer_);
 }
 
-void WatchHub::listen_to_rights() {
-  for (const char* storage : {"roles", "rolebindings", "clusterroles", "clusterrolebindings"}) {
-    rights_listeners_.push_back(store_.listen(std::string(storage) + ".rbac.authorization.k8s.io",
-                                              [this](const StoreEventPtr&) { recheck_all(); }));
-  }
-  for (const char* storage : {"serviceaccounts", "pods", "secrets"}) {
-    rights_listeners_.push_back(
-        store_.listen(storage, [this](const StoreEventPtr& event) { hear_of_holder(*event); }));
-  }
-}
-
-void WatchHub::hear_of_holder(const StoreEvent& event) {
-  if (bound_.empty() || event.type == StoreEvent::Type::Added) return;
-  const auto [first, last] = bound_.equal_range(std::string(event.object->uid()));
-  std::vector<std::shared_ptr<Watcher>> concerned;
-  for (auto at = first; at != last; ++at) {
-    if (auto watcher = at->second.lock()) concerned.push_back(std::move(watcher));
-  }
-  for (const auto& watcher : concerned) {
-    if (watcher->gone || watcher->request.rights.is_allowed()) continue;
-    watcher->stream->close();
-    remove(watcher);
-  }
-}
-
-// Once for all that changes in a turn, and after everybody has heard of it.
-void WatchHub::recheck_all() {
-  if (will_recheck_ || watchers_ == 0) return;
-  will_recheck_ = true;
-  loop_.post([this, alive = alive_] {
-    if (!*alive) return;
-    will_recheck_ = false;
-    end_watches([](const WatchRequest& request) {
-      return request.rights.is_allowed && !request.rights.is_allowed();
-    });
+// The time of a token or certificate is part of the watch's own length: it ends with a bookmark.
+void WatchHub::hold_rights(const std::shared_ptr<Watcher>& watcher) {
+  StreamRights rights = watcher->request.rights;
+  if (!rights.is_allowed) return;
+  rights.ends.reset();
+  watcher->rights = rights_.hold(std::move(rights), [this, weak = std::weak_ptr(watcher)] {
+    const auto ended = weak.lock();
+    if (ended == nullptr || ended->gone) return;
+    ended->stream->close();
+    remove(ended);
   });
 }
 
@@ -118,10 +90,7 @@ void WatchHub::begin(WatchRequest request, std::shared_ptr<HttpStream> stream) {
   watcher->stream = std::move(stream);
   watcher->topic = topic.get();
   watcher->place = topic->watchers.insert(topic->watchers.end(), watcher);
-  if (watcher->request.rights.is_allowed) {
-    for (const std::string& uid : watcher->request.rights.bound_uids)
-      bound_.emplace(uid, watcher);
-  }
+  hold_rights(watcher);
   ++watchers_;
   watcher->stream->on_closed([this, alive = alive_, weak = std::weak_ptr(watcher)] {
     loop_.post([this, alive, weak] {
@@ -294,14 +263,7 @@ void WatchHub::remove(const std::shared_ptr<Watcher>& watcher) {
   if (watcher->gone) return;
   watcher->gone = true;
   watcher->request.seat.reset();
-  for (const std::string& uid : watcher->request.rights.bound_uids) {
-    const auto [first, last] = bound_.equal_range(uid);
-    for (auto at = first; at != last; ++at) {
-      if (at->second.lock() != watcher) continue;
-      bound_.erase(at);
-      break;
-    }
-  }
+  watcher->rights.reset();
   if (watcher->timeout != 0) loop_.cancel(watcher->timeout);
   Topic* topic = watcher->topic;
   topic->watchers.erase(watcher->place);

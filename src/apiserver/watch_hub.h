@@ -6,10 +6,9 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <unordered_map>
 
+#include "apiserver/access/standing_rights.h"
 #include "apiserver/lister.h"
 #include "apiserver/representation.h"
 #include "base/loop.h"
@@ -25,34 +24,24 @@ struct WatchLimits {
       std::chrono::seconds(2);  // a last bookmark, so that the next watch starts close
 };
 
-// What a watch stands on. It is looked at again when something of it may have changed: a stream is
-// open for an hour, rights are withdrawn at once.
-struct WatchRights {
-  std::optional<Time> ends;               // of the token or certificate
-  std::vector<std::string> bound_uids;    // the token's ServiceAccount, pod and Secret
-  std::function<bool()> is_allowed = {};  // empty: always. Loop thread
-};
-
 struct WatchRequest {
   KindPtr kind;
   Selection selection;
   ListOptions options;
   Rendering rendering;
-  WatchRights rights;
+  StreamRights rights;
   std::shared_ptr<void> seat;  // among its user's watches; given back at its end
 };
 
 class WatchHub {
  public:
-  WatchHub(Loop& loop, Store& store, WatchLimits limits = {});
+  WatchHub(Loop& loop, Store& store, StandingRights& rights, WatchLimits limits = {});
   ~WatchHub();
   // Begins with what the options ask for (history, initial events) and goes on until the client
   // leaves, the timeout, or the watcher cannot keep up. `stream` has its headers sent.
   void begin(WatchRequest request, std::shared_ptr<HttpStream> stream);
   void end_watches(const std::function<bool(const WatchRequest&)>& of);
   void close_all();
-  // Ends the watches whose rights are gone, on a later turn.
-  void recheck_all();
   size_t watchers() const { return watchers_; }
   uint64_t cut_off() const { return cut_off_; }
 
@@ -70,18 +59,15 @@ class WatchHub {
   void send_error(Watcher& watcher, const Error& error);
   void remove(const std::shared_ptr<Watcher>& watcher);
   void arm_bookmarks();
-  void hear_of_holder(const StoreEvent& event);
-  void listen_to_rights();
+  void hold_rights(const std::shared_ptr<Watcher>& watcher);
 
   Loop& loop_;
   Store& store_;
+  StandingRights& rights_;
   WatchLimits limits_;
   std::map<std::string, std::unique_ptr<Topic>, std::less<>> topics_;  // by storage
   std::map<std::string, uint32_t>
       forms_;  // watchers with the same form share encoded lines; few, by kind and Accept
-  std::vector<Store::ListenerId> rights_listeners_;
-  std::unordered_multimap<std::string, std::weak_ptr<Watcher>> bound_;  // by the uid of a holder
-  bool will_recheck_ = false;
   size_t watchers_ = 0;
   uint64_t cut_off_ = 0;
   TimerId bookmark_timer_ = 0;

@@ -15,7 +15,8 @@ namespace {
 using std::chrono::milliseconds;
 constexpr Duration kTick = milliseconds(1000);
 constexpr Duration kLogGrace = std::chrono::seconds(5);  // for the last lines of an ended object
-constexpr size_t kMostStreams = 256;                     // a thread each
+constexpr Duration kPullSaidEvery = std::chrono::seconds(5);
+constexpr size_t kMostStreams = 256;  // a thread each
 constexpr std::array<int, 6> kColours{36, 35, 33, 32, 34, 31};
 
 // One run of one container whose log is read.
@@ -23,6 +24,12 @@ struct LogSource {
   std::string rank;
   int colour = -1;
   bool is_ended = false;
+};
+
+// The image that a pod waits for.
+struct ComingImage {
+  std::string text;
+  Time said{};
 };
 
 // An object that is followed.
@@ -187,6 +194,7 @@ class Follower {
       // A list without the pod, when it alone was asked for, tells no uid.
       if (root.is_pod() && (uid.empty() || uid == root.named.uid())) on_deleted(root);
     }
+    pulls_.erase(uid);
     if (states_.erase(uid) == 0) return;
     unstarted_.erase(uid);
     say(fmt::format("pod {} is gone", name_of(pod)));
@@ -196,6 +204,8 @@ class Follower {
     const std::string state = pod_state(pod);
     const std::string detail = detail_of(pod);
     states_[uid] = state;
+    if (const std::string pull = pull_of(pod); !pull.empty()) return say_pull(pod, uid, pull);
+    pulls_.erase(uid);
     if (std::exchange(said_[uid], state + detail) == state + detail) return;
     // Every pod passes through these in a moment; where it stays, there is a reason.
     const bool is_passing =
@@ -203,6 +213,29 @@ class Follower {
     if (is_passing && detail.empty()) return;
     say(fmt::format("pod {} {}{}", name_of(pod),
                     terminal_.colour ? styled(state, status_style(state)) : state, detail));
+  }
+
+  // How far the image that it waits for has come; "" when it waits for none.
+  static std::string pull_of(const Json& pod) {
+    for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
+      for (const Json& status : list_at(pod, {"status", list})) {
+        const std::string_view reason = text_at(status, {"state", "waiting", "reason"});
+        if (reason == "ContainerCreating" || reason == "PodInitializing") {
+          const std::string_view message = text_at(status, {"state", "waiting", "message"});
+          if (!message.empty()) return std::string(message);
+        }
+      }
+    }
+    return "";
+  }
+
+  // Kept up to date below on a terminal, a line now and then elsewhere.
+  void say_pull(const Json& pod, const std::string& uid, const std::string& pull) {
+    ComingImage& coming = pulls_[uid];
+    coming.text = fmt::format("pod {} is {}", name_of(pod), pull);
+    if (world_.shows_progress || world_.now() - coming.said < kPullSaidEvery) return;
+    coming.said = world_.now();
+    say(coming.text);
   }
 
   // Why it is in that state, as far as its status tells.
@@ -316,15 +349,17 @@ class Follower {
       if (state == "Completed" || state == "Succeeded" || state == "Failed" || state == "Error")
         ++ended;
     }
+    if (!pulls_.empty()) return show_below(pulls_.begin()->second.text);
     const FollowedRoot& first = roots_.front();
     const std::string what = roots_.size() == 1 ? fmt::format("{} {}", first.named.located.shown(),
                                                               word_for(first.out.standing.state))
                                                 : fmt::format("{} objects", roots_.size());
-    const std::string line =
-        shortened(fmt::format("{}: {} of {} pods running, {} ended, {}", what, running,
-                              states_.size(), ended, elapsed_text(world_.now() - began_)),
-                  world_.columns - 1);
-    terminal_.err << "\r\033[K" << line;
+    show_below(fmt::format("{}: {} of {} pods running, {} ended, {}", what, running, states_.size(),
+                           ended, elapsed_text(world_.now() - began_)));
+  }
+
+  void show_below(const std::string& line) {
+    terminal_.err << "\r\033[K" << shortened(printable(line), world_.columns - 1);
     terminal_.err.flush();
     progress_shown_ = true;
   }
@@ -347,6 +382,7 @@ class Follower {
   std::vector<FollowedRoot> roots_;
   std::map<std::string, std::string> states_;  // pod uid → its state
   std::map<std::string, std::string> said_;    // and what was said of it last
+  std::map<std::string, ComingImage> pulls_;   // pods that wait for their image
   std::set<std::string> unstarted_;            // pods without a log yet
   std::map<std::string, LogSource> sources_;
   std::map<std::string, int> colours_;  // rank → which

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/info.h"
+#include "base/byte_size.h"
 #include "cli/pull_progress.h"
 #include "images/registry/pull_image.h"
 #include "images/registry/registry_fault.h"

@@ -8,12 +8,15 @@
 #include <fmt/format.h>
 
 #include "api/core/resources.h"
+#include "base/byte_size.h"
 #include "base/strings.h"
 #include "cli/info.h"
 #include "cli/table.h"
 #include "images/archive.h"
 #include "images/in_use.h"
+#include "images/local_stores.h"
 #include "images/make_image.h"
+#include "images/registry/registry_fault.h"
 
 namespace yard {
 namespace {
@@ -40,10 +43,29 @@ void print_loaded(Terminal& terminal, const StoredImage& image) {
   print_notes(terminal, image);
 }
 
+// An archive, or what podman or docker have in their own folders.
+Result<std::vector<ArchivedImage>> images_at(const ImageStore& store,
+                                             const ImageLoadOptions& options) {
+  for (const std::string_view prefix : {"containers-storage:", "docker-daemon:"}) {
+    if (!options.path.starts_with(prefix)) continue;
+    const std::string name = options.path.substr(prefix.size());
+    auto image = TRY(LocalStores(options.stores).open(name));
+    if (!image)
+      return error(Reason::NotFound,
+                   fmt::format("neither podman nor docker has {} in a folder that can be read "
+                               "(images.stores in config.yaml names others)",
+                               quoted(name)));
+    std::vector<ArchivedImage> out;
+    out.push_back({{name}, std::move(*image)});
+    return out;
+  }
+  return read_archive(options.path, store.folder() + "/staging");
+}
+
 Result<void> load(Terminal& terminal, ImageStore& store, const ImageLoadOptions& options) {
   TRY(store.recover());
   const Descriptor lock = TRY(store.lock_shared());
-  std::vector<ArchivedImage> images = TRY(read_archive(options.path, store.folder() + "/staging"));
+  std::vector<ArchivedImage> images = TRY(images_at(store, options));
   if (images.empty())
     return error(Reason::NotFound, fmt::format("{} holds no image for this machine", options.path));
   if (!options.name.empty() && images.size() > 1)
@@ -133,7 +155,7 @@ Result<void> prune(Terminal& terminal, ImageStore& store, const std::string& sta
     if (!most || most->value() < 0)
       return error(Reason::Invalid, fmt::format("--max-size {} is not a size, as 20Gi is",
                                                 quoted(options.max_size)));
-    dropped = images_to_drop(store.images(), store.layer_bytes(), in_use, most->value());
+    dropped = images_to_drop(store.images(), store.layer_bytes(), in_use, {most->value()});
   }
   for (const std::string& name : dropped) {
     TRY(store.remove_name(name));
@@ -169,7 +191,10 @@ Result<void> save(const ImageStore& store, const ImageSaveOptions& options) {
 }
 
 int code_of(Terminal& terminal, const Result<void>& done) {
-  return done ? static_cast<int>(kOk) : print_failure(terminal, done.error());
+  if (done) return kOk;
+  Error failure = done.error();
+  failure.message = with_mend(failure);
+  return print_failure(terminal, failure);
 }
 
 Json shown(const StoredImage& image) {

@@ -10,7 +10,8 @@
 namespace yard {
 
 struct ImageLoadOptions {
-  std::string path, name;  // a name takes the place of the archive's own
+  std::string path, name;           // a name takes the place of the archive's own
+  std::vector<std::string> stores;  // where `containers-storage:NAME` is looked for
 };
 int load_images(Terminal& terminal, ImageStore& store, const ImageLoadOptions& options);
 

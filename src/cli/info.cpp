@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_size.h"
 #include "base/strings.h"
 #include "cli/terminal.h"
 
@@ -19,18 +20,6 @@ std::optional<double> metric_value(std::string_view metrics, std::string_view na
     if (failed == std::errc() && end == number.data() + number.size()) return value;
   }
   return std::nullopt;
-}
-
-std::string byte_size(uint64_t bytes) {
-  constexpr std::array<std::string_view, 5> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB"};
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  double size = static_cast<double>(bytes) / 1024;
-  size_t unit = 0;
-  while (size >= 1024 && unit + 1 < kUnits.size()) {
-    size /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.1f} {}", size, kUnits[unit]);
 }
 
 std::string info_text(const InfoFacts& facts, bool colour) {

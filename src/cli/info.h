@@ -15,8 +15,6 @@ namespace yard {
 // The value of a sample without labels in Prometheus' text format; nullopt when it is not there.
 std::optional<double> metric_value(std::string_view metrics, std::string_view name);
 
-std::string byte_size(uint64_t bytes);  // 812 B, 4.0 KiB, 1.5 GiB
-
 struct InfoFacts {
   std::string version, build, state_folder;
   int pid = 0;  // 0: down, and nothing below but the files is known

@@ -10,9 +10,6 @@
 
 namespace yard {
 
-// `3 of 10 layers, 412.0 MiB of 1.0 GiB, 180.0 MiB/s`
-std::string pull_progress_text(const TakeProgress& progress, Duration elapsed);
-
 class PullDisplay {
  public:
   PullDisplay(std::ostream& out, bool is_terminal, std::function<Time()> now)

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "images/progress_text.h"
+
 namespace yard {
 namespace {
 

@@ -259,6 +259,9 @@ std::optional<Finding> container_finding(const WhyWorld& world, const Json& pod,
                     text_at(status, {"name"})),
         fmt::format("trainyard logs -f {} -c {}", argument_of(pod), text_at(status, {"name"}))};
   }
+  if (const std::string_view message = text_at(status, {"state", "waiting", "message"});
+      !message.empty())
+    return Finding{Weight::Waiting, fmt::format("{} is {}", who, message), ""};
   if (find_path(status, {"state", "running"}) != nullptr && !bool_at(status, {"ready"})) {
     const std::string probe = unhealthy_event(world, pod);
     if (!probe.empty())

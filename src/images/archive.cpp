@@ -27,34 +27,23 @@ Result<ArchivedImage> docker_image(const Files& files, const Json& tree) {
   if (const Json* tags = find(tree, "RepoTags"); tags != nullptr && tags->is_array())
     for (const Json& each : tags->get_array())
       if (each.is_string()) out.names.emplace_back(each.get_string());
-  out.image.config_bytes =
+  std::string config =
       TRY(files->read(std::string(text_at(tree, {"Config"})), kMostConfigFileBytes));
-  const ImageConfigFile config = TRY(parse_config_file(out.image.config_bytes));
   const Json* layers = find(tree, "Layers");
-  if (layers == nullptr || !layers->is_array() ||
-      layers->get_array().size() != config.diff_ids.size())
-    return error(Reason::Invalid,
-                 "manifest.json and the image's configuration name different layers");
-  ImageManifest written;  // as it would be with plain layers: the diff id is then the digest
-  written.config = {std::string(media_types::kOciConfig),
-                    "sha256:" + sha256_hex(out.image.config_bytes),
-                    static_cast<std::int64_t>(out.image.config_bytes.size())};
+  if (layers == nullptr || !layers->is_array())
+    return error(Reason::Invalid, "manifest.json names no layers");
   std::vector<std::string> paths;
-  for (std::size_t i = 0; i < config.diff_ids.size(); ++i) {
-    const Json& path = layers->get_array()[i];
+  std::vector<std::int64_t> sizes;
+  for (const Json& path : layers->get_array()) {
     if (!path.is_string())
       return error(Reason::Invalid, "manifest.json has a layer that is no text");
     paths.emplace_back(path.get_string());
     if (!files->has(paths.back()))
       return error(Reason::Invalid,
                    fmt::format("the archive has no {}", yard::quoted(paths.back())));
-    written.layers.push_back(
-        {std::string(media_types::kOciLayer), config.diff_ids[i], files->size(paths.back())});
+    sizes.push_back(files->size(paths.back()));
   }
-  out.image.manifest_bytes = encode(written);
-  out.image.manifest = std::move(written);
-  for (BlobDescriptor& layer : out.image.manifest.layers)
-    layer.digest.clear();
+  out.image = TRY(image_of_plain_layers(std::move(config), sizes));
   out.image.send_layer = [files, paths](std::size_t layer, const ByteSink& sink) {
     return files->send(paths.at(layer), sink);
   };

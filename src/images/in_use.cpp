@@ -78,18 +78,20 @@ std::string holder_of(const StoredImage& image, const LayersInUse& in_use) {
 
 std::vector<std::string> images_to_drop(const std::vector<StoredImage>& images,
                                         const std::map<std::string, std::int64_t>& layer_bytes,
-                                        const LayersInUse& in_use, std::int64_t most_bytes) {
+                                        const LayersInUse& in_use, const RoomWanted& room) {
   std::vector<const StoredImage*> kept;
   for (const StoredImage& each : images)
     kept.push_back(&each);
   std::ranges::stable_sort(kept, {}, [](const StoredImage* each) { return each->used_at; });
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < kept.size() && sum_of(kept, layer_bytes) > most_bytes;) {
-    if (!holder_of(*kept[i], in_use).empty()) {
+  for (std::size_t i = 0; i < kept.size() && sum_of(kept, layer_bytes) > room.most_bytes;) {
+    const StoredImage& image = *kept[i];
+    if (image.name == room.spared || image.used_at > room.spared_since ||
+        !holder_of(image, in_use).empty()) {
       ++i;
       continue;
     }
-    out.push_back(kept[i]->name);
+    out.push_back(image.name);
     kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return out;

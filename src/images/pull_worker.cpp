@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "images/in_use.h"
+#include "images/local_stores.h"
 #include "images/registry/pull_image.h"
 #include "images/registry/registry_fault.h"
 #include "images/user_namespace.h"
@@ -14,7 +15,12 @@ namespace yard {
 namespace {
 
 constexpr std::size_t kMostOrderBytes = 16u << 20;
-constexpr std::int64_t kTellEvery = 8 << 20;
+// How far it has come is told this often, and in so many steps at least: a server that stops in the
+// middle leaves no wrong number.
+constexpr Duration kTellEvery = std::chrono::milliseconds(500);
+constexpr std::int64_t kSteps = 64;
+// An image that was used this lately may be a pod's that is about to start.
+constexpr std::int64_t kSparedSeconds = 60;
 
 Result<Json> read_order() {
   std::string text;
@@ -39,20 +45,46 @@ void say(const Json& line) {
   }
 }
 
-// Below the limit again, by giving up what was unused for longest; never what was just pulled.
-Result<void> make_room(ImageStore& store, const std::string& state_folder, std::int64_t most_bytes,
-                       const std::string& pulled) {
+// Below the limit again, by giving up what was unused for longest.
+Result<void> make_room(ImageStore& store, const std::string& state_folder, const RoomWanted& room) {
   const Descriptor lock = TRY(store.lock_alone());
   const LayersInUse in_use = layers_in_use(state_folder);
-  for (const std::string& name :
-       images_to_drop(store.images(), store.layer_bytes(), in_use, most_bytes)) {
-    if (name != pulled) TRY(store.remove_name(name));
-  }
+  for (const std::string& name : images_to_drop(store.images(), store.layer_bytes(), in_use, room))
+    TRY(store.remove_name(name));
   TRY(store.collect(in_use.layers));
   return {};
 }
 
-Result<StoredImage> carry_out(const Json& order, const std::string& state_folder) {
+// From podman's or docker's folders, where they have it and we may read it.
+std::optional<StoredImage> take_local(ImageStore& store, const Json& order,
+                                      const TakeOptions& options) {
+  const Json* folders = find(order, "stores");
+  if (folders == nullptr || !folders->is_array() || folders->get_array().empty())
+    return std::nullopt;
+  std::vector<std::string> paths;
+  for (const Json& each : folders->get_array())
+    if (each.is_string()) paths.emplace_back(each.get_string());
+  LocalStores stores(std::move(paths));
+  const std::string id = stores.find(options.name);
+  if (id.empty()) return std::nullopt;
+  const auto taken = [&]() -> Result<StoredImage> {
+    const Descriptor lock = TRY(store.lock_shared());
+    const auto image = TRY(stores.open(options.name));
+    if (!image) return error(Reason::NotFound, "it is gone");
+    return take_image(store, *image, options);
+  }();
+  if (taken) return *taken;
+  say(JsonObject{{"type", "unreadable"}, {"id", id}, {"message", taken.error().message}});
+  return std::nullopt;
+}
+
+struct CarriedOut {
+  StoredImage image;
+  bool was_local = false;
+};
+
+Result<StoredImage> pull_from_registry(ImageStore& store, const Json& order,
+                                       const TakeOptions& options) {
   RegistryConfig config;
   if (const Json* section = find(order, "registries")) {
     if (auto problem = read_registry_config(*section, "", config))
@@ -64,27 +96,48 @@ Result<StoredImage> carry_out(const Json& order, const std::string& state_folder
       secrets.push_back(
           {std::string(text_at(each, {"type"})), std::string(text_at(each, {"content"}))});
   }
+  Registry registry(make_registry_setup(std::move(config), secrets));
+  PullRequest request;
+  request.image = options.name;
+  request.now = options.now;
+  request.progress = options.progress;
+  PullOutcome pulled = TRY(pull_image(store, registry, request));
+  return std::move(pulled.image);
+}
+
+Result<CarriedOut> carry_out(const Json& order, const std::string& state_folder) {
   ImageStore store = TRY(ImageStore::open(state_folder));
   TRY(store.recover());
-  Registry registry(make_registry_setup(std::move(config), secrets));
-  PullRequest options;
-  options.image = text_at(order, {"image"});
+  TakeOptions options;
+  options.name = text_at(order, {"image"});
+  options.origin = ImageOrigin::LocalStore;
   options.now = int_at(order, {"now"});
-  options.progress = [told = std::int64_t{0}](const TakeProgress& progress) mutable {
-    if (progress.bytes - told < kTellEvery && progress.layers_done < progress.layers) return;
-    told = progress.bytes;
+  options.progress = [told = TakeProgress{}, at = Time{},
+                      time = real_blocking_time()](const TakeProgress& progress) mutable {
+    if (time.now() - at < kTellEvery && progress.layers_done == told.layers_done &&
+        progress.bytes - told.bytes < progress.total_bytes / kSteps)
+      return;
+    told = progress;
+    at = time.now();
     say(JsonObject{{"type", "progress"},
                    {"layersDone", progress.layers_done},
                    {"layers", progress.layers},
                    {"bytes", progress.bytes},
                    {"totalBytes", progress.total_bytes}});
   };
-  PullOutcome pulled = TRY(pull_image(store, registry, options));
+  CarriedOut out;
+  if (auto local = take_local(store, order, options)) {
+    out = {std::move(*local), true};
+  } else if (bool_at(order, {"fromRegistry"})) {
+    out.image = TRY(pull_from_registry(store, order, options));
+  } else {
+    return error(Reason::NotFound, "no store of this machine has it in a form that can be read");
+  }
   if (const std::int64_t most = int_at(order, {"sizeLimit"}); most > 0) {
     // While others pull it is their turn to look.
-    (void)make_room(store, state_folder, most, pulled.image.name);
+    (void)make_room(store, state_folder, {most, options.now - kSparedSeconds, out.image.name});
   }
-  return std::move(pulled.image);
+  return out;
 }
 
 }  // namespace
@@ -93,12 +146,15 @@ int run_pull_worker(const std::string& state_folder) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left to hear of it
   enter_namespace_to_unpack();
   const auto order = read_order();
-  const auto image = order ? carry_out(*order, state_folder) : Result<StoredImage>(order.error());
-  if (!image) {
-    say(JsonObject{{"type", "error"}, {"message", with_mend(image.error())}});
+  const auto done = order ? carry_out(*order, state_folder) : Result<CarriedOut>(order.error());
+  if (!done) {
+    say(JsonObject{{"type", "error"}, {"message", with_mend(done.error())}});
     return 1;
   }
-  say(JsonObject{{"type", "done"}, {"bytes", image->packed_bytes}, {"id", image_id_of(*image)}});
+  say(JsonObject{{"type", "done"},
+                 {"bytes", done->image.packed_bytes},
+                 {"id", image_id_of(done->image)},
+                 {"wasLocal", done->was_local}});
   return 0;
 }
 

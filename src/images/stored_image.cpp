@@ -10,6 +10,15 @@ namespace {
 constexpr std::size_t kLayerIdDigits = 16;
 constexpr int kVersion = 1;
 
+constexpr std::string_view kOrigins[] = {"loaded", "registry", "store"};  // as ImageOrigin
+
+// An older file says only whether it was a registry.
+ImageOrigin origin_of(const Json& tree) {
+  const auto* found = std::ranges::find(kOrigins, text_at(tree, {"origin"}));
+  if (found != std::end(kOrigins)) return static_cast<ImageOrigin>(found - kOrigins);
+  return bool_at(tree, {"fromRegistry"}) ? ImageOrigin::Registry : ImageOrigin::Loaded;
+}
+
 JsonArray texts(const std::vector<std::string>& list) {
   JsonArray out;
   for (const std::string& each : list)
@@ -37,7 +46,8 @@ Json to_json(const StoredImage& image) {
       {"name", image.name},
       {"manifest", image.manifest_digest},
       {"configuration", image.config_digest},
-      {"fromRegistry", image.from_registry},
+      {"index", image.index_digest},
+      {"origin", kOrigins[static_cast<std::size_t>(image.origin)]},
       {"packedBytes", image.packed_bytes},
       {"bytes", image.bytes},
       {"loadedAt", image.loaded_at},
@@ -68,7 +78,8 @@ std::optional<StoredImage> read_stored_image(std::string_view text) {
   out.config_digest = text_at(tree, {"configuration"});
   if (out.name.empty() || !is_digest(out.manifest_digest) || !is_digest(out.config_digest))
     return std::nullopt;
-  out.from_registry = bool_at(tree, {"fromRegistry"});
+  out.origin = origin_of(tree);
+  out.index_digest = text_at(tree, {"index"});
   out.packed_bytes = int_at(tree, {"packedBytes"});
   out.bytes = int_at(tree, {"bytes"});
   out.loaded_at = int_at(tree, {"loadedAt"});
@@ -104,8 +115,8 @@ std::string repository_of(std::string_view name) {
 }
 
 std::string image_id_of(const StoredImage& image) {
-  if (!image.from_registry) return image.config_digest;
-  return fmt::format("{}@{}", repository_of(image.name), image.manifest_digest);
+  if (image.origin != ImageOrigin::Registry) return image.config_digest;
+  return fmt::format("{}@{}", repository_of(image.name), tagged_digest(image));
 }
 
 std::string layer_id(std::string_view diff_id) {

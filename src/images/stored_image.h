@@ -11,10 +11,15 @@
 
 namespace yard {
 
+// Where an image came from decides who is asked whether it has moved: its registry, the store of
+// podman or docker on this machine, or nobody.
+enum class ImageOrigin { Loaded, Registry, LocalStore };
+
 struct StoredImage {
   std::string name;  // as full_image_name gives it
   std::string manifest_digest, config_digest;
-  bool from_registry = false;
+  std::string index_digest;  // of the index of platforms that its tag names; "": it names none
+  ImageOrigin origin = ImageOrigin::Loaded;
   ImageConfigFile config;
   std::int64_t packed_bytes = 0, bytes = 0;
   std::int64_t loaded_at = 0, used_at = 0;  // seconds; used_at is the file's own time
@@ -29,8 +34,14 @@ std::optional<StoredImage> read_stored_image(std::string_view text);
 std::string full_image_name(std::string_view name);
 // Without tag and digest.
 std::string repository_of(std::string_view name);
-// `registry/name@sha256:…` of a pulled image, `sha256:…` of the configuration of a loaded one.
+// `registry/name@sha256:…` of a pulled image, as kubelet tells it: of the index where there is one.
+// `sha256:…` of the configuration of any other.
 std::string image_id_of(const StoredImage& image);
+
+// What its tag leads to in the registry.
+inline const std::string& tagged_digest(const StoredImage& image) {
+  return image.index_digest.empty() ? image.manifest_digest : image.index_digest;
+}
 
 // The name of a layer's folder.
 std::string layer_id(std::string_view diff_id);

@@ -12,7 +12,7 @@
 namespace yard {
 namespace {
 
-constexpr std::int64_t kTellEvery = 1 << 20;
+constexpr std::int64_t kTellEvery = 128 << 10;
 
 struct LayerTask {
   std::size_t index = 0;
@@ -154,6 +154,27 @@ Result<ImageConfigFile> checked_config(const IncomingImage& incoming) {
 
 }  // namespace
 
+Result<IncomingImage> image_of_plain_layers(std::string config_bytes,
+                                            const std::vector<std::int64_t>& layer_bytes) {
+  const ImageConfigFile config = TRY(parse_config_file(config_bytes));
+  if (config.diff_ids.size() != layer_bytes.size())
+    return error(Reason::Invalid, fmt::format("there are {} layers, and the image's configuration "
+                                              "names {}",
+                                              layer_bytes.size(), config.diff_ids.size()));
+  IncomingImage out;
+  out.manifest.config = {std::string(media_types::kOciConfig), "sha256:" + sha256_hex(config_bytes),
+                         static_cast<std::int64_t>(config_bytes.size())};
+  for (std::size_t i = 0; i < layer_bytes.size(); ++i)
+    out.manifest.layers.push_back(
+        {std::string(media_types::kOciLayer), config.diff_ids[i], layer_bytes[i]});
+  out.manifest_bytes = encode(out.manifest);  // of a plain layer the diff id is the digest
+  // What comes may be packed after all: it is known by its diff id alone.
+  for (BlobDescriptor& layer : out.manifest.layers)
+    layer.digest.clear();
+  out.config_bytes = std::move(config_bytes);
+  return out;
+}
+
 Result<StoredImage> take_image(ImageStore& store, const IncomingImage& incoming,
                                const TakeOptions& options) {
   StoredImage image;
@@ -174,7 +195,8 @@ Result<StoredImage> take_image(ImageStore& store, const IncomingImage& incoming,
   image.name = full_image_name(options.name);
   image.manifest_digest = "sha256:" + sha256_hex(incoming.manifest_bytes);
   image.config_digest = incoming.manifest.config.digest;
-  image.from_registry = options.from_registry;
+  image.origin = options.origin;
+  image.index_digest = options.index_digest;
   image.loaded_at = options.now;
   for (const BlobDescriptor& each : incoming.manifest.layers)
     image.packed_bytes += each.size;

@@ -16,6 +16,11 @@ struct IncomingImage {
   std::function<Result<void>(std::size_t layer, const ByteSink& sink)> send_layer;
 };
 
+// An image of which only the configuration is known, and its plain layers by their lengths: the
+// manifest is made up. `send_layer` is left to the caller.
+Result<IncomingImage> image_of_plain_layers(std::string config_bytes,
+                                            const std::vector<std::int64_t>& layer_bytes);
+
 struct TakeProgress {
   std::size_t layers_done = 0, layers = 0;
   std::int64_t bytes = 0, total_bytes = 0;  // of those that are not here yet
@@ -23,8 +28,9 @@ struct TakeProgress {
 
 struct TakeOptions {
   std::string name;
-  bool from_registry = false;
-  std::int64_t now = 0;  // seconds
+  ImageOrigin origin = ImageOrigin::Loaded;
+  std::string index_digest = {};  // of the index that led to it
+  std::int64_t now = 0;           // seconds
   UnpackLimits limits = {};
   std::size_t threads = 3;
   std::function<void(const TakeProgress&)> progress = {};  // from any thread, one at a time

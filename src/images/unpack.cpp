@@ -3,9 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -13,20 +11,14 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "images/in_root.h"
+#include "images/registry/registry_fault.h"
 #include "images/user_namespace.h"
 
 namespace yard {
 namespace {
 
 constexpr std::string_view kWhiteout = ".wh.", kOpaque = ".wh..wh..opq", kAufs = ".wh..wh.";
-
-// Resolved by the kernel as if `root` were /: links lead nowhere else, whoever made them.
-int open_in_root(int root, const char* path, std::uint64_t flags) {
-  open_how how{};
-  how.flags = flags | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  return static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
-}
 
 bool is_whiteout(const struct stat& facts) {
   return S_ISCHR(facts.st_mode) && facts.st_rdev == 0;
@@ -62,11 +54,14 @@ LayerUnpacker::LayerUnpacker(const std::string& folder, const UnpackLimits& limi
       root_(::open(folder.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC)) {}
 
 Error LayerUnpacker::failure(std::string_view doing, std::string_view path) const {
-  if (errno == ENOSPC || errno == EDQUOT)
-    return error(Reason::InternalError,
-                 fmt::format("no space left on the disk of the images after {} MiB of this layer: "
-                             "`trainyard image prune` frees what no pod uses",
-                             bytes_ >> 20));
+  if (errno == ENOSPC || errno == EDQUOT) {
+    Error full = error(Reason::InternalError,
+                       fmt::format("no space left on the disk of the images at {} of the layer",
+                                   quoted(path.substr(0, 200))));
+    set_mend(full,
+             "make room there: `trainyard image prune --all` removes the images that no pod uses");
+    return full;
+  }
   return error(Reason::InternalError,
                fmt::format("cannot {} {} of the layer: {}", doing, quoted(path.substr(0, 200)),
                            std::strerror(errno)));

@@ -8,6 +8,7 @@
 
 #include "api/meta/quantity.h"
 #include "base/strings.h"
+#include "images/local_stores.h"
 #include "json/yaml.h"
 #include "json/yaml_places.h"
 
@@ -93,6 +94,16 @@ Result<void> read_logs(const ConfigText& source, const Json& value, Config& conf
   return {};
 }
 
+// Where podman and docker keep their images; tests keep those of the machine out.
+std::vector<std::string> local_stores() {
+  const char* given = std::getenv("TRAINYARD_IMAGE_STORES");
+  if (given == nullptr) return usual_local_stores(variable("HOME"), variable("XDG_DATA_HOME"));
+  std::vector<std::string> out;
+  for (const std::string_view each : split(given, ':'))
+    if (each.starts_with('/')) out.emplace_back(each);
+  return out;
+}
+
 Result<Config> parse_config(const std::string& text, const std::string& file) {
   auto parsed = parse_yaml(text, {}, DuplicateKeys::Refused);
   if (!parsed)
@@ -146,7 +157,9 @@ Result<Config> read_config(const StateFolder& folder) {
     file = config_home() + "/trainyard/config.yaml";
     content = content_of(file);
   }
-  return content ? parse_config(*content, file) : Config{};
+  Config config = content ? TRY(parse_config(*content, file)) : Config{};
+  if (!config.images.stores) config.images.stores = local_stores();
+  return config;
 }
 
 }  // namespace yard

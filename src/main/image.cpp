@@ -54,12 +54,20 @@ void add_load(CLI::App* image, Program& program) {
   auto options = std::make_shared<ImageLoadOptions>();
   CLI::App* verb = add_verb(image, program, "load",
                             "Bring in an archive or layout: OCI, docker save, podman save.");
-  verb->add_option("PATH", options->path, "a file, a folder, or - for standard input")->required();
+  verb->add_option("PATH", options->path,
+                   "a file, a folder, - for standard input, or containers-storage:NAME")
+      ->required();
   verb->add_option("--name", options->name,
                    "the image's name, where the archive has none or another");
   set_run(verb, program, options,
-          [](Terminal& terminal, ImageStore& store, const std::string&,
-             const ImageLoadOptions& given) { return load_images(terminal, store, given); });
+          [&program](Terminal& terminal, ImageStore& store, const std::string&,
+                     ImageLoadOptions given) {
+            auto folder = program.folder();
+            auto config = folder ? read_config(*folder) : Result<Config>(folder.error());
+            if (!config) return print_error(config.error().message);
+            given.stores = config->images.stores.value_or(std::vector<std::string>());
+            return load_images(terminal, store, given);
+          });
 }
 
 void add_pull(CLI::App* image, Program& program) {

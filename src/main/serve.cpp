@@ -36,6 +36,7 @@
 #include "controllers/quota/quota_controller.h"
 #include "controllers/storage/storage_controller.h"
 #include "controllers/training/training_controller.h"
+#include "images/local_stores.h"
 #include "images/store.h"
 #include "main/config.h"
 #include "main/credentials.h"
@@ -139,7 +140,7 @@ std::vector<ServedVersion> served_versions(const KindTable& table) {
 struct Controllers {
   Controllers(Loop& loop, Client& client, const ClusterIdentity& identity, const std::string& state,
               const DirectTokens& tokens, SignCertificate sign, ApiServices::Served served)
-      : contents(client, identity),
+      : contents(client, loop, identity),
         role_aggregation(loop, client),
         api_services(loop, client, std::move(served)),
         certificate_signing(loop, client, std::move(sign)),
@@ -322,11 +323,13 @@ int serve(StateFolder folder, const ServeOptions& given) {
   if (!simulated) node.network_problem = network.problem();
   node.images = config->images;
   node.state_folder = state;
-  api.set_create_warnings(
-      [images = config->images, store = ImageStore::view(state)](std::string_view encoded) {
-        return image_warnings(encoded, images,
-                              [&](std::string_view image) { return store.has_image(image); });
-      });
+  api.set_create_warnings([images = config->images, store = ImageStore::view(state),
+                           others = std::make_shared<LocalStores>(config->images.stores.value_or(
+                               std::vector<std::string>()))](std::string_view encoded) {
+    return image_warnings(encoded, images, [&](std::string_view image) {
+      return store.has_image(image) || !others->find(image).empty();
+    });
+  });
   RealNodeImages node_images(
       *loop, {state, {"/proc/self/exe", "image-worker", "--state", state}, config->images});
   std::unique_ptr<Agent> agent;

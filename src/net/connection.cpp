@@ -329,6 +329,7 @@ void Connection::end_stream(const std::shared_ptr<StreamState>& stream) {
   if (stream_ != stream || !stream || stream_ended_) return;
   stream_ended_ = true;
   outgoing_.end_stream();
+  if (waiting_writable_) arm(Wait::Write);  // who does not read holds nothing open
   flush_soon();
 }
 
@@ -364,6 +365,7 @@ void Connection::resume_reading(const std::shared_ptr<StreamState>& stream) {
 }
 
 void Connection::hand_on(std::string_view bytes) {
+  if (stream_ended_) return;  // it was cut: nothing more is heard
   if (!lingers_) arm(Wait::Tunnel);
   const auto stream = stream_;
   if (stream->on_bytes) stream->on_bytes(bytes);

@@ -57,6 +57,9 @@ class Agent {
   // The image of a container on its way here.
   struct Pull {
     bool is_under_way = false;
+    TakeProgress progress;  // how far it has come, since when, and as it was told
+    std::string shown;
+    Time began{}, told{};
     int done_for = -1;  // the run that it was pulled for, and what is said of it
     std::string words;
     int failures = 0;
@@ -144,10 +147,13 @@ class Agent {
   ImageResolution resolve(const Json& pod, const Json& container) const;
   bool have_image(Pod& pod, const Json& tree, const Json& container, const PodPlan::Start& start,
                   const ImageResolution& resolution);
-  void begin_pull(Pod& pod, const Json& tree, const PodPlan::Start& start,
-                  const std::string& image);
+  void begin_pull(Pod& pod, const Json& tree, const PodPlan::Start& start, const std::string& image,
+                  const PullNeed& from);
+  std::string pull_shown(Pull& pull) const;
+  void tell_pull(const std::string& uid, const std::string& container, const TakeProgress& progress,
+                 Duration elapsed);
   void finish_pull(const std::string& uid, const PodPlan::Start& start, const std::string& image,
-                   const Result<PulledImage>& pulled);
+                   const PullNeed& from, const Result<PulledImage>& pulled);
   void show_problem(Pod& pod, const std::string& container, StartProblem problem);
   void tell_images();
 

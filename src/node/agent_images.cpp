@@ -4,6 +4,7 @@
 
 #include "api/tree.h"
 #include "base/strings.h"
+#include "images/progress_text.h"
 #include "node/agent.h"
 #include "node/images/local_images.h"
 #include "node/images/pull_policy.h"
@@ -14,6 +15,8 @@ namespace {
 const Resource kSecret{"v1", "Secret"}, kPodResource{"v1", "Pod"};
 // The status says ErrImagePull this long before it says that we wait.
 constexpr Duration kErrorShown = std::chrono::seconds(1);
+// How often a status tells how far a pull has come.
+constexpr Duration kToldEvery = std::chrono::seconds(1);
 
 std::vector<ImagePullSecret> pull_secrets(Client& client, const Json& pod) {
   std::vector<ImagePullSecret> out;
@@ -61,11 +64,18 @@ bool Agent::have_image(Pod& pod, const Json& tree, const Json& container,
   facts.policy = text_at(container, {"imagePullPolicy"});
   const ImageEntry* present = images_->find(image);
   facts.is_present = present != nullptr;
-  facts.is_from_registry = facts.is_present && present->unpacked->from_registry;
+  if (facts.is_present) {
+    facts.origin = present->unpacked->origin;
+    facts.id = present->unpacked->id;
+  }
+  const std::string local_id =
+      !facts.is_present || facts.origin == ImageOrigin::LocalStore ? images_->local_id(image) : "";
+  facts.local_id = local_id;
   facts.asks_registry =
       images_->asks_registry(image, !list_at(tree, {"spec", "imagePullSecrets"}).empty());
   facts.is_done = pull.done_for == start.run;
-  if (!needs_pull(facts)) {
+  const PullNeed need = pull_need(facts);
+  if (need == PullNeed{}) {
     if (facts.is_present) images_->touch(image);
     return true;
   }
@@ -74,34 +84,72 @@ bool Agent::have_image(Pod& pod, const Json& tree, const Json& container,
                  {"ImagePullBackOff", pull_back_off_message(image, pull.problem), pull.wait_until});
     return false;
   }
-  begin_pull(pod, tree, start, image);
+  begin_pull(pod, tree, start, image, need);
   return false;
 }
 
 void Agent::begin_pull(Pod& pod, const Json& tree, const PodPlan::Start& start,
-                       const std::string& image) {
+                       const std::string& image, const PullNeed& from) {
   Pull& pull = pod.pulls[start.container];
   pull.is_under_way = true;
+  pull.told = loop_.now();
   pod.problems.erase(start.container);
-  record_for(pod.uid, {EventNote::Type::Normal, "Pulling",
-                       fmt::format("Pulling image {}", quoted(image)), start.container});
-  images_->pull(
-      {image, pull_secrets(client_, tree)},
-      [this, uid = pod.uid, start, image, alive = alive_](const Result<PulledImage>& pulled) {
-        if (*alive) finish_pull(uid, start, image, pulled);
-      });
+  if (from.from_registry)
+    record_for(pod.uid, {EventNote::Type::Normal, "Pulling",
+                         fmt::format("Pulling image {}", quoted(image)), start.container});
+  std::vector<ImagePullSecret> secrets;
+  if (from.from_registry) secrets = pull_secrets(client_, tree);
+  PullListener listener;
+  listener.progress = [this, uid = pod.uid, container = start.container, alive = alive_](
+                          const TakeProgress& progress, Duration elapsed) {
+    if (*alive) tell_pull(uid, container, progress, elapsed);
+  };
+  listener.done = [this, uid = pod.uid, start, image, from,
+                   alive = alive_](const Result<PulledImage>& pulled) {
+    if (*alive) finish_pull(uid, start, image, from, pulled);
+  };
+  images_->pull({image, std::move(secrets), from}, std::move(listener));
+}
+
+// In the container's status, once a second: whoever waits sees why.
+std::string Agent::pull_shown(Pull& pull) const {
+  if (pull.is_under_way && pull.progress.layers > 0 && loop_.now() - pull.told >= kToldEvery) {
+    pull.told = loop_.now();
+    pull.shown = fmt::format("pulling its image: {}",
+                             pull_progress_text(pull.progress, loop_.now() - pull.began));
+  }
+  return pull.shown;
+}
+
+void Agent::tell_pull(const std::string& uid, const std::string& container,
+                      const TakeProgress& progress, Duration elapsed) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end() || progress.layers == 0) return;
+  Pull& pull = found->second.pulls[container];
+  if (!pull.is_under_way) return;
+  pull.progress = progress;
+  pull.began = loop_.now() - elapsed;
+  wait_until(found->second, std::max(loop_.now(), pull.told + kToldEvery));
 }
 
 void Agent::finish_pull(const std::string& uid, const PodPlan::Start& start,
-                        const std::string& image, const Result<PulledImage>& pulled) {
+                        const std::string& image, const PullNeed& from,
+                        const Result<PulledImage>& pulled) {
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return;
   Pull& pull = found->second.pulls[start.container];
   pull.is_under_way = false;
+  pull.progress = {};
+  pull.shown.clear();
+  // What the machine's other tools have and do not show is as good as absent: the next look takes
+  // the next rung.
+  if (!pulled && !from.from_registry) return sync_later(uid);
   if (pulled) {
     pull = {};
     pull.done_for = start.run;
-    pull.words = pull_success(image, {pulled->took, pulled->with_waiting}, pulled->bytes);
+    pull.words = pulled->was_local
+                     ? already_present(image)
+                     : pull_success(image, {pulled->took, pulled->with_waiting}, pulled->bytes);
     return sync_later(uid);
   }
   ++pull.failures;

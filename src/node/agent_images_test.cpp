@@ -1,13 +1,6 @@
 // Pulls as the agent sees them: on the real API server, with played images and pods.
 
-#include <gtest/gtest.h>
-
-#include "api/tree.h"
-#include "apiserver/direct_client.h"
-#include "node/agent.h"
-#include "scheduler/scheduler.h"
-#include "sim/api_harness.h"
-#include "sim/sim_pod_runtime.h"
+#include "sim/agent_harness.h"
 
 namespace yard {
 namespace {
@@ -21,57 +14,45 @@ class PlayedImages : public NodeImages {
   std::vector<ImageCatalog::Listed> list() override { return {}; }
   std::uint64_t version() override { return 0; }
   void touch(std::string_view) override {}
-  bool asks_registry(std::string_view, bool) const override { return true; }
-  void pull(PullOrder order, std::function<void(const Result<PulledImage>&)> done) override {
+  bool asks_registry(std::string_view, bool) const override { return has_registry; }
+  std::string local_id(std::string_view) override { return store_id; }
+  void pull(PullOrder order, PullListener listener) override {
     orders.push_back(std::move(order.image));
-    waiting.push_back(std::move(done));
+    needs.push_back(order.from);
+    waiting.push_back(std::move(listener));
   }
   void answer(const Result<PulledImage>& outcome) {
     auto all = std::exchange(waiting, {});
     is_here = static_cast<bool>(outcome);
     for (const auto& each : all)
-      each(outcome);
+      each.done(outcome);
+  }
+  void tell(const TakeProgress& progress) {
+    for (const PullListener& each : waiting)
+      each.progress(progress, seconds(2));
   }
 
+  bool has_registry = true;
+  std::string store_id;  // what podman has
   bool is_here = false;
   ImageEntry entry = [] {
     auto unpacked = std::make_shared<UnpackedImage>();
     unpacked->layers = {"l/r"};
     unpacked->id = "i@sha256:00";
-    unpacked->from_registry = true;
+    unpacked->origin = ImageOrigin::Registry;
     ImageEntry out;
     out.base = ImageEntry::Base::Layers;
     out.unpacked = std::move(unpacked);
     return out;
   }();
   std::vector<std::string> orders;
-  std::vector<std::function<void(const Result<PulledImage>&)>> waiting;
+  std::vector<PullNeed> needs;
+  std::vector<PullListener> waiting;
 };
 
-class AgentImagesTest : public ::testing::Test {
+class AgentImagesTest : public AgentFixture {
  protected:
-  AgentImagesTest()
-      : client_(
-            *harness_.store, harness_.api->committer(), [this] { return harness_.api->kinds(); },
-            "trainyard"),
-        runtime_(harness_.loop) {
-    harness_.make_namespace("ns");
-    harness_.call("POST", "/api/v1/namespaces/ns/serviceaccounts",
-                  R"({"metadata":{"name":"default"}})");
-    harness_.call("POST", "/api/v1/namespaces/ns/configmaps",
-                  R"({"metadata":{"name":"kube-root-ca.crt"},"data":{"ca.crt":"x"}})");
-    MachineFacts machine;
-    machine.hostname = "box";
-    machine.cpus = 4;
-    machine.memory_bytes = int64_t{8} << 30;
-    scheduler_ = std::make_unique<Scheduler>(client_, harness_.loop);
-    agent_ =
-        std::make_unique<Agent>(client_, harness_.loop, runtime_, network_, NodeOptions{}, machine);
-    agent_->set_images(&images_);
-    agent_->start();
-    settle();
-  }
-  void settle(Duration length = std::chrono::milliseconds(200)) { harness_.loop.advance(length); }
+  AgentImagesTest() { start(&images_); }
   void create(const char* policy) {
     const Answer made = harness_.call(
         "POST", "/api/v1/namespaces/ns/pods",
@@ -81,32 +62,23 @@ class AgentImagesTest : public ::testing::Test {
     settle();
   }
   std::string waiting() {
-    const Json now = harness_.call("GET", "/api/v1/namespaces/ns/pods/p").json;
+    const Json now = pod();
     const JsonArray& statuses = list_at(now, {"status", "containerStatuses"});
     return statuses.empty() ? ""
                             : std::string(text_at(statuses[0], {"state", "waiting", "reason"}));
   }
-  std::string phase() {
-    const Json now = harness_.call("GET", "/api/v1/namespaces/ns/pods/p").json;
-    return std::string(text_at(now, {"status", "phase"}));
+  std::string waiting_message() {
+    const Json now = pod();
+    return std::string(
+        text_at(list_at(now, {"status", "containerStatuses"})[0], {"state", "waiting", "message"}));
   }
   bool has_event(std::string_view reason, std::string_view words) {
-    const Json listed = harness_.call("GET", "/api/v1/namespaces/ns/events").json;
-    for (const Json& each : list_at(listed, {"items"})) {
-      if (text_at(each, {"reason"}) == reason &&
-          text_at(each, {"message"}).find(words) != std::string_view::npos)
-        return true;
-    }
-    return false;
+    return std::ranges::any_of(messages_of(reason), [&](const std::string& message) {
+      return message.find(words) != std::string::npos;
+    });
   }
 
-  ApiHarness harness_;
-  DirectClient client_;
-  SimPodRuntime runtime_;
-  SharedNetwork network_;
   PlayedImages images_;
-  std::unique_ptr<Scheduler> scheduler_;
-  std::unique_ptr<Agent> agent_;
 };
 
 TEST_F(AgentImagesTest, TheContainerWaitsForItsImage) {
@@ -141,6 +113,46 @@ TEST_F(AgentImagesTest, AFailureIsShownThenWaitsThenIsTriedAgain) {
   images_.answer(PulledImage{1, seconds(1), seconds(1)});
   settle();
   EXPECT_EQ(phase(), "Running");
+}
+
+TEST_F(AgentImagesTest, HowFarItHasComeIsToldOnceASecond) {
+  create("IfNotPresent");
+  images_.tell({1, 3, 5 << 20, 10 << 20});
+  settle();
+  EXPECT_EQ(waiting_message(), "");
+  images_.tell({1, 3, 6 << 20, 10 << 20});
+  settle(seconds(1));
+  EXPECT_EQ(waiting(), "ContainerCreating");
+  EXPECT_EQ(waiting_message(), "pulling its image: 1 of 3 layers, 6.0 MiB of 10.0 MiB, 2.3 MiB/s");
+  images_.tell({2, 3, 8 << 20, 10 << 20});
+  settle(seconds(1));
+  EXPECT_EQ(waiting_message(), "pulling its image: 2 of 3 layers, 8.0 MiB of 10.0 MiB, 3.1 MiB/s");
+  images_.answer(PulledImage{7, seconds(3), seconds(3)});
+  settle();
+  EXPECT_EQ(phase(), "Running");
+}
+
+TEST_F(AgentImagesTest, WhatPodmanHasIsTakenWithoutAPull) {
+  images_.has_registry = false;
+  images_.store_id = "sha256:00";
+  create("IfNotPresent");
+  EXPECT_EQ(images_.needs, (std::vector<PullNeed>{{true, false}}));
+  EXPECT_FALSE(has_event("Pulling", ""));
+  images_.answer(PulledImage{7, seconds(1), seconds(1), true});
+  settle();
+  EXPECT_EQ(phase(), "Running");
+  EXPECT_TRUE(has_event("Pulled", "Container image \"i\" already present on machine"));
+}
+
+TEST_F(AgentImagesTest, WhatPodmanHasAndDoesNotShowIsPassedOver) {
+  images_.has_registry = false;
+  images_.store_id = "sha256:00";
+  create("IfNotPresent");
+  images_.store_id = "";
+  images_.answer(error(Reason::NotFound, "Permission denied"));
+  settle();
+  EXPECT_EQ(phase(), "Running") << "on the host's own programs, as without podman";
+  EXPECT_EQ(images_.orders.size(), 1u);
 }
 
 TEST_F(AgentImagesTest, NeverIsNeverPulled) {

@@ -1,53 +1,17 @@
 // The agent and the scheduler on the real API server, with played pods.
 
-#include "node/agent.h"
-
-#include <gtest/gtest.h>
-
-#include "api/tree.h"
-#include "apiserver/direct_client.h"
-#include "scheduler/scheduler.h"
-#include "sim/api_harness.h"
-#include "sim/sim_pod_runtime.h"
+#include "sim/agent_harness.h"
 
 namespace yard {
 namespace {
 
-class AgentTest : public ::testing::Test {
+class AgentTest : public AgentFixture {
  protected:
-  AgentTest()
-      : client_(
-            *harness_.store, harness_.api->committer(), [this] { return harness_.api->kinds(); },
-            "trainyard"),
-        runtime_(harness_.loop) {
-    harness_.make_namespace("ns");
-    harness_.call("POST", "/api/v1/namespaces/ns/serviceaccounts",
-                  R"({"metadata":{"name":"default"}})");
-    harness_.call("POST", "/api/v1/namespaces/ns/configmaps",
-                  R"({"metadata":{"name":"kube-root-ca.crt"},"data":{"ca.crt":"x"}})");
-    start();
-  }
-  void start() {
-    MachineFacts machine;
-    machine.hostname = "Box";
-    machine.cpus = 4;
-    machine.memory_bytes = int64_t{8} << 30;
-    scheduler_ = std::make_unique<Scheduler>(client_, harness_.loop);
-    agent_ =
-        std::make_unique<Agent>(client_, harness_.loop, runtime_, network_, NodeOptions{}, machine);
-    agent_->start();
-    settle();
-  }
+  AgentTest() { start(); }
   void restart_server() {
     agent_.reset();
     scheduler_.reset();
     start();
-  }
-  void settle() { harness_.loop.advance(std::chrono::milliseconds(200)); }
-  Json pod() { return harness_.call("GET", "/api/v1/namespaces/ns/pods/p").json; }
-  std::string phase() {
-    const Json now = pod();
-    return std::string(text_at(now, {"status", "phase"}));
   }
   std::string uid() {
     const Json now = pod();
@@ -74,14 +38,6 @@ class AgentTest : public ::testing::Test {
     const Json now = pod();
     return int_at(list_at(now, {"status", "containerStatuses"})[0], {"restartCount"});
   }
-  std::vector<std::string> messages_of(std::string_view reason) {
-    std::vector<std::string> out;
-    const Json events = harness_.call("GET", "/api/v1/namespaces/ns/events").json;
-    for (const Json& event : list_at(events, {"items"})) {
-      if (text_at(event, {"reason"}) == reason) out.emplace_back(text_at(event, {"message"}));
-    }
-    return out;
-  }
   std::vector<std::string> reasons() {
     std::vector<std::string> out;
     const Json events = harness_.call("GET", "/api/v1/namespaces/ns/events").json;
@@ -90,13 +46,6 @@ class AgentTest : public ::testing::Test {
     std::ranges::sort(out);
     return out;
   }
-
-  ApiHarness harness_;
-  DirectClient client_;
-  SimPodRuntime runtime_;
-  std::unique_ptr<Scheduler> scheduler_;
-  SharedNetwork network_;
-  std::unique_ptr<Agent> agent_;
 };
 
 TEST_F(AgentTest, TheNodeIsReadyAndTakesPods) {

@@ -76,7 +76,9 @@ States states_of(const PodWorld& world, const PodView& view, const ContainerView
     if (problem != world.problems.end())
       return {waiting(problem->second.reason, problem->second.message), {}};
     const bool initializing = view.containers.front().role != Role::App;
-    return {waiting(initializing ? "PodInitializing" : "ContainerCreating"), {}};
+    return {waiting(initializing ? "PodInitializing" : "ContainerCreating",
+                    world.image_of(container.name).pull_progress),
+            {}};
   }
   const ContainerRun& newest = *container.newest();
   const bool has_init = view.containers.front().role != Role::App;

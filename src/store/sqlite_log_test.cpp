@@ -268,6 +268,58 @@ TEST_F(SqliteLogTest, CompactionUnderLoadKeepsUpAndGivesThePagesBack) {
   EXPECT_EQ(missed.error().reason, Reason::Expired);
 }
 
+// A large compaction is many small steps, and every commit that comes goes before the next one:
+// none waits for more than the step under way. What a writer notices is compared with what it
+// noticed before: were it stopped for all of the compaction, one commit would take as long as all
+// steps.
+TEST_F(SqliteLogTest, WritersAreNeverStoppedByCompaction) {
+  using Clock = std::chrono::steady_clock;
+  ASSERT_EQ(open(), "");
+  constexpr int kKeys = 500, kRounds = 40, kCommits = 60;
+  std::vector<Revision> newest(kKeys, 0);
+  Revision revision = 1;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<LogRecord> records;
+    for (int key = 0; key < kKeys; ++key) {
+      ++revision;
+      records.push_back(
+          record(revision, fmt::format("n-{}", key), std::exchange(newest[key], revision), 1000));
+    }
+    ASSERT_EQ(commit(std::move(records)), "");
+  }
+  const auto commits = [&] {  // each as long as it took, sorted
+    std::vector<Clock::duration> times;
+    for (int i = 0; i < kCommits; ++i) {
+      const auto began = Clock::now();
+      ++revision;
+      EXPECT_EQ(commit({record(revision, "w", std::exchange(newest[0], revision))}), "");
+      times.push_back(Clock::now() - began);
+    }
+    std::ranges::sort(times);
+    return times;
+  };
+  const auto quiet = commits();
+  log_->compact(revision);  // 19,500 rows are superseded: about a hundred steps
+  const auto began = Clock::now();
+  const auto busy = commits();
+  const auto all = Clock::now() - began;
+  const std::string rows = reopen_and_replay();
+  EXPECT_FALSE(rows.ends_with("compacted 0")) << "no step was made between the commits";
+  EXPECT_FALSE(rows.ends_with(fmt::format("compacted {}", revision - kCommits)))
+      << "it was over before the commits were: they did not meet";
+  // The longest is one step and a commit; a machine that is busy otherwise may make either slow.
+  EXPECT_LT(busy.back(), all / 4) << "one commit waited for many steps";
+  const auto in_ms = [](Clock::duration time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+  };
+  RecordProperty("commit_p99_ms_quiet", std::to_string(in_ms(quiet[kCommits - 1])));
+  RecordProperty("commit_p99_ms_compacting", std::to_string(in_ms(busy[kCommits - 1])));
+  fmt::print(
+      "longest commit: {:.2f} ms alone, {:.2f} ms while compacting; median {:.2f} and {:.2f}\n",
+      in_ms(quiet.back()), in_ms(busy.back()), in_ms(quiet[kCommits / 2]),
+      in_ms(busy[kCommits / 2]));
+}
+
 TEST_F(SqliteLogTest, TheWriteAheadLogStartsAnew) {
   ASSERT_EQ(open(), "");
   Revision revision = 1;

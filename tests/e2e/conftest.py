@@ -11,6 +11,7 @@ import shutil
 import pytest
 
 from harness import Kubectl, Yard, available_kubectls, reachable_folder, ordinary_user
+from registries import DockerRegistry
 
 KUBECTLS = available_kubectls()
 
@@ -73,6 +74,19 @@ def own_yard(tmp_path):
     yield yard
     yard.end()
     shutil.rmtree(yard.state, ignore_errors=True)
+
+
+@pytest.fixture
+def registry(tmp_path):
+    """registry(**how): a docker-registry that ends with the test."""
+    made = []
+
+    def begin(**how):
+        made.append(DockerRegistry(str(tmp_path), **how))
+        return made[-1]
+    yield begin
+    for each in made:
+        each.close()
 
 
 @pytest.fixture

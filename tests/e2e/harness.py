@@ -169,10 +169,18 @@ class Yard:
 
     def command(self, *arguments, expect=0, stdin=None, env=None, timeout=COMMAND_DEADLINE_S, before=()):
         """Runs the binary on this state folder; `before` are the words of a command that runs it."""
-        environment = {**os.environ, "HOME": self.folder, "TRAINYARD_STATE": self.state, "NO_COLOR": "1", **(env or {})}
-        as_user = ["setpriv", f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups",
-                   "--inh-caps=-all"] if self.user else []
-        return run([*before, *as_user, BINARY, *arguments], environment, stdin, expect, timeout)
+        return run([*before, *self.as_user, BINARY, *arguments], self.environment(env), stdin, expect, timeout)
+
+    @property
+    def as_user(self):
+        """What a command line begins with, for the binary to run as this server's user."""
+        return ["setpriv", f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups",
+                "--inh-caps=-all"] if self.user else []
+
+    def environment(self, more=None):
+        """What podman and docker have on this machine is kept out."""
+        return {**os.environ, "HOME": self.folder, "TRAINYARD_STATE": self.state, "NO_COLOR": "1",
+                "TRAINYARD_IMAGE_STORES": "", **(more or {})}
 
     def up(self, *arguments):
         self.command("up", *arguments)
@@ -311,8 +319,8 @@ class Kubectl:
         if self.minor < minor:
             pytest.skip(f"kubectl 1.{self.minor} has no such thing (1.{minor} has)")
 
-    def stream(self, *arguments):
-        return Stream([self.path, "-n", self.namespace, *arguments], self.environment())
+    def stream(self, *arguments, kubeconfig=None):
+        return Stream([self.path, "-n", self.namespace, *arguments], self.environment(kubeconfig))
 
 
 @dataclasses.dataclass

@@ -41,7 +41,10 @@ def digest_of(content):
 
 
 def tar_of(entries):
-    """entries: path -> bytes, or (bytes, mode), or {"link": target}, or {"folder": mode}."""
+    """entries: path -> bytes, or (bytes, mode), or {"link": target}, {"hard": target}, {"device": (major, minor)},
+    {"folder": mode}. What is bytes already is a tar."""
+    if isinstance(entries, bytes):
+        return entries
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path, content in entries.items():
@@ -49,6 +52,12 @@ def tar_of(entries):
             entry.mtime = 1_700_000_000
             if isinstance(content, dict) and "link" in content:
                 entry.type, entry.linkname = tarfile.SYMTYPE, content["link"]
+                archive.addfile(entry)
+            elif isinstance(content, dict) and "hard" in content:
+                entry.type, entry.linkname = tarfile.LNKTYPE, content["hard"]
+                archive.addfile(entry)
+            elif isinstance(content, dict) and "device" in content:
+                entry.type, entry.mode, (entry.devmajor, entry.devminor) = tarfile.BLKTYPE, 0o666, content["device"]
                 archive.addfile(entry)
             elif isinstance(content, dict):
                 entry.type, entry.mode = tarfile.DIRTYPE, content["folder"]
@@ -136,6 +145,28 @@ def htpasswd_line(user, password):
     return f"{user}:{crypt.crypt(password, crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16))}\n"
 
 
+def configure(yard, *registries, entries=None, **images):
+    """config.yaml of a server that may ask these registries; `entries` say more of one, `images` is the rest of the section."""
+    os.makedirs(yard.state, mode=0o700, exist_ok=True)
+    named = {registry.name: registry.config_entry() for registry in registries}
+    for name, entry in (entries or {}).items():
+        named.setdefault(name, {}).update(entry)
+    with open(os.path.join(yard.state, "config.yaml"), "w", encoding="utf-8") as stream:
+        yaml.safe_dump({"images": {"registries": named, **images}}, stream)
+    yard.give(yard.state)
+
+
+def up_with(yard, *registries, **more):
+    configure(yard, *registries, **more)
+    yard.up()
+
+
+def secret_of(registry, name, user=None, password=None):
+    """A Secret for imagePullSecrets."""
+    return {"metadata": {"name": name}, "type": "kubernetes.io/dockerconfigjson",
+            "data": {".dockerconfigjson": base64.b64encode(registry.docker_config(user, password).encode()).decode()}}
+
+
 class TokenServer:
     """Gives out tokens as docker-registry checks them: JWTs whose key a certificate of its bundle vouches for."""
 
@@ -184,6 +215,69 @@ class TokenServer:
         signature = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.key], input=signed, check=True,
                                    capture_output=True).stdout
         return (signed + b"." + packed(signature)).decode()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class PlayedRegistry:
+    """A registry that says what a test wants: `answers` maps `repository` to what its manifests and blobs are answered with,
+    an Image, or a status with headers and a body."""
+
+    def __init__(self, answers):
+        self.answers, self.asked = answers, []
+        self.held = {}  # blob -> (how much of it is sent, the event after which the rest is)
+        played = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                played.answer(self)
+
+            do_HEAD = do_GET
+
+            def log_message(self, *_):
+                pass
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.handle_error = lambda *_: None  # whoever is refused a layer hangs up
+        self.name = f"127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def config_entry(self):
+        return {"plainHttp": True}
+
+    def answer(self, request):
+        self.asked.append(f"{request.command} {request.path}")
+        parts = request.path.split("/")  # /v2/<repository>/manifests/<tag>
+        status, headers, body = self.said(parts[2], parts[3], parts[-1]) if len(parts) == 5 else (200, {}, b"")
+        told = headers.pop("Content-Length", len(body))
+        request.send_response(status)
+        for name, value in {**headers, "Content-Length": told}.items():
+            request.send_header(name, str(value))
+        request.end_headers()
+        if request.command == "GET":
+            first, opened = self.held.get(parts[-1], (0, None))
+            request.wfile.write(body[:first])
+            request.wfile.flush()
+            if opened:
+                opened.wait(60)
+            request.wfile.write(body[first:])
+        if told != len(body):
+            request.close_connection = True  # cut off
+
+    def said(self, repository, sort, version):
+        answer = self.answers.get(repository, (404, {}, b""))
+        if isinstance(answer, tuple):
+            status, headers, body = answer
+            return status, dict(headers), body
+        if sort == "manifests":
+            return 200, {"Content-Type": json.loads(answer.manifest).get("mediaType", MANIFEST),
+                         "Docker-Content-Digest": answer.digest}, answer.manifest
+        content = answer.blobs.get(version, b"")
+        size = next((layer["size"] for layer in json.loads(answer.manifest)["layers"] if layer["digest"] == version), len(content))
+        return 200, {"Content-Length": size} if len(content) < size else {}, content
 
     def close(self):
         self.server.shutdown()

@@ -1,5 +1,6 @@
 """kubectl's ways into a running pod: exec, cp, attach, port-forward, over SPDY (old kubectl) and WebSocket (new)."""
 import concurrent.futures
+import contextlib
 import fcntl
 import glob
 import hashlib
@@ -257,6 +258,28 @@ def test_a_client_that_leaves_hangs_its_command_up(one_kubectl):
         return marker not in one_kubectl("exec", "p", "--", "sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '",
                                          timeout=DEADLINE_S).out
     eventually(is_gone, DEADLINE_S)
+
+
+def test_streams_end_with_the_right_to_them(one_kubectl, yard):
+    """A shell that is open does not outlive the binding that allowed it; nor do logs, ports and what is attached."""
+    run_pod(one_kubectl, "p", "sh", "-c", "while true; do echo tick; sleep 0.2; done")
+    config = os.path.join(yard.folder, "guest.kubeconfig")
+    yard.command("user", "add", "guest", "--out", config)
+    one_kubectl("create", "rolebinding", "guest", "--clusterrole", "edit", "--user", "guest")
+    marker = "765432"
+    commands = [("exec", "p", "--", "sh", "-c", f"echo tick; exec sleep {marker}"), ("attach", "p"), ("logs", "-f", "p"),
+                ("port-forward", "p", ":1")]
+    with contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(one_kubectl.stream(*command, kubeconfig=config)) for command in commands]
+        for stream in streams:
+            stream.line(DEADLINE_S)
+        assert all(stream.process.poll() is None for stream in streams)
+        one_kubectl("delete", "rolebinding", "guest")
+        for command, stream in zip(commands, streams):
+            assert stream.process.wait(DEADLINE_S) is not None, command
+    assert "forbidden" in one_kubectl("exec", "p", "--", "true", kubeconfig=config, expect=1).err
+    eventually(lambda: not processes_naming(marker), DEADLINE_S)
+    assert one_kubectl.json("get", "pod", "p")["status"]["phase"] == "Running"
 
 
 def test_a_killed_server_harms_no_pod(own_yard):

@@ -1,38 +1,17 @@
 """Images from a registry on loopback: policies, Secrets, back-off, and what people are told."""
-import base64
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
+import threading
+import time
 
-import pytest
-import yaml
-
-from harness import BINARY, eventually
-from registries import DockerRegistry, busybox_image, busybox_layer, image_of
+from harness import BINARY, Stream, eventually
+from registries import PlayedRegistry, busybox_image, busybox_layer, configure, image_of, secret_of, up_with
 
 PODS = "/api/v1/namespaces/default/pods"
-
-
-@pytest.fixture
-def registry(tmp_path):
-    made = []
-
-    def start(**more):
-        made.append(DockerRegistry(str(tmp_path), **more))
-        return made[-1]
-    yield start
-    for each in made:
-        each.close()
-
-
-def up_with(yard, *registries, **images):
-    os.makedirs(yard.state, mode=0o700, exist_ok=True)
-    if yard.user:
-        os.chown(yard.state, yard.user.pw_uid, yard.user.pw_gid)
-    with open(os.path.join(yard.state, "config.yaml"), "w", encoding="utf-8") as stream:
-        yaml.safe_dump({"images": {"registries": {each.name: each.config_entry() for each in registries}, **images}}, stream)
-    yard.up()
 
 
 def pod_of(name, image, policy="IfNotPresent", command=("cat", "/word"), **spec):
@@ -101,9 +80,7 @@ def test_a_private_registry_and_its_secret(own_yard, registry):
     assert backed_off.startswith(f'Back-off pulling image "{name}": ErrImagePull: ')
     for told in (("Failed", "Error: ErrImagePull"), ("BackOff", f'Back-off pulling image "{name}"')):
         eventually(lambda told=told: told in events(own_yard, "without"), about=f"the event {told}")
-    own_yard.create("/api/v1/namespaces/default/secrets", {
-        "metadata": {"name": "login"}, "type": "kubernetes.io/dockerconfigjson",
-        "data": {".dockerconfigjson": base64.b64encode(source.docker_config().encode()).decode()}})
+    own_yard.create("/api/v1/namespaces/default/secrets", secret_of(source, "login"))
     assert said(own_yard, pod_of("with", name, imagePullSecrets=[{"name": "login"}])) == "private"
     everything = json.dumps([own_yard.request("GET", "/api/v1/namespaces/default/events").json, status(own_yard, "without")])
     with open(os.path.join(own_yard.state, "server.log"), encoding="utf-8") as stream:
@@ -135,21 +112,147 @@ def test_two_pulls_of_one_image_are_one(own_yard, registry):
     assert own_yard.command("image", "ls", "-q").out == name + "\n"
 
 
-KILLS = int(os.environ.get("YARD_IMAGE_KILLS", "3"))  # `make proofs` asks for 30
+# YARD_IMAGE_KILLS=30 is the proof; a few show here that the steps are right.
+KILLS = int(os.environ.get("YARD_IMAGE_KILLS", "3"))
+
+
+def big_image(source):
+    layers = [busybox_layer(), *({f"f{number}-{each}": os.urandom(100_000) for each in range(10)} for number in range(4))]
+    return source.push("me/big", "1", image_of(*layers, Env=["PATH=/bin"]))
+
+
+def whole(yard, name):
+    """A pod sees every file of it."""
+    return said(yard, pod_of(name.rsplit("/", 1)[1].replace(":", "-"), name,
+                             command=("sh", "-c", "n=0; for f in /f*; do n=$((n+1)); done; echo $n"))) == "40\n"
+
+
+def nothing_is_staged(yard):
+    staging = os.path.join(yard.state, "images/staging")
+    eventually(lambda: os.listdir(staging) == [], about="nothing is left on its way")
 
 
 def test_killed_pulls_are_completed_by_the_next(own_yard, registry):
     source = registry()
-    layers = [busybox_layer(), *({f"f{number}-{each}": os.urandom(100_000) for each in range(10)} for number in range(4))]
-    name = source.push("me/big", "1", image_of(*layers, Env=["PATH=/bin"]))
-    up_with(own_yard, source)
-    for turn in range(KILLS):
-        process = subprocess.Popen([BINARY, "image", "pull", name, "--state", own_yard.state], stdout=subprocess.DEVNULL)
+    name = big_image(source)
+    configure(own_yard, source)
+    pull = [*own_yard.as_user, BINARY, "image", "pull", "-q", name, "--state", own_yard.state]
+
+    def take_away():
+        own_yard.command("image", "rm", name, expect=None)
+        assert os.listdir(os.path.join(own_yard.state, "images/layers")) == []
+    began = time.monotonic()
+    subprocess.run(pull, check=True, stdout=subprocess.DEVNULL, timeout=30)
+    whole_s = time.monotonic() - began
+    take_away()
+    kills = 0
+    for turn in range(KILLS * 4):
+        process = subprocess.Popen(pull, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            process.wait(timeout=0.02 + 0.03 * turn)
+            process.wait(timeout=whole_s * (turn % KILLS + 0.5) / KILLS)  # at another place each time
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
-            process.wait()
+            kills += process.wait() == -signal.SIGKILL
+        listed = own_yard.command("image", "ls", "-q").out
+        assert listed in ("", name + "\n")
+        if listed:
+            take_away()
+        if kills == KILLS:
+            break
+    assert kills == KILLS, f"only {kills} pulls were killed before they were done"
+    own_yard.up()
+    assert whole(own_yard, name)
+    nothing_is_staged(own_yard)
+
+
+def test_a_server_killed_while_it_pulls_completes_it_when_it_starts_again(own_yard, registry):
+    source = registry()
+    name = big_image(source)
+    configure(own_yard, source)
+    for turn in range(max(1, KILLS // 3)):
+        own_yard.up()
+        one = pod_of(f"p{turn}", name, command=("sh", "-c", "ls / > /dev/null && echo whole"))
+        own_yard.create(PODS, one)
+        eventually(lambda turn=turn: ("Pulling", f'Pulling image "{name}"') in events(own_yard, f"p{turn}"), about="it pulls")
+        own_yard.kill()
         assert own_yard.command("image", "ls", "-q").out in ("", name + "\n")
-    assert said(own_yard, pod_of("big", name, command=("sh", "-c", "ls / | grep -c ^f || ls / | wc -l"))) != ""
+        own_yard.up()
+        eventually(lambda turn=turn: status(own_yard, f"p{turn}")["phase"] == "Succeeded", deadline_s=20, about="the pod ended")
+        nothing_is_staged(own_yard)
+        own_yard.request("DELETE", f"{PODS}/p{turn}?gracePeriodSeconds=0")
+        eventually(lambda: own_yard.command("image", "rm", name, expect=None).code == 0, about="the image is free")
+        own_yard.down()
+
+
+def test_the_size_limit_spares_what_is_in_use_and_what_was_used_last(own_yard, registry):
+    source = registry()
+    names = [source.push(f"me/app{number}", "1", busybox_image({"data": os.urandom(3_000_000), "word": str(number)}))
+             for number in range(4)]
+    up_with(own_yard, source, sizeLimit="11Mi")
+
+    def listed():
+        return own_yard.command("image", "ls", "-q").out.split()
+
+    def used(name, second):
+        folder = os.path.join(own_yard.state, "images/names")
+        for file in os.listdir(folder):
+            with open(os.path.join(folder, file), encoding="utf-8") as stream:
+                if json.load(stream)["name"] == name:
+                    os.utime(os.path.join(folder, file), (second, second))
+    own_yard.create(PODS, pod_of("holds", names[0], command=("sleep", "600"), terminationGracePeriodSeconds=0))
+    eventually(lambda: status(own_yard, "holds")["phase"] == "Running", about="a pod stands on the first")
+    for number in (1, 2):
+        assert said(own_yard, pod_of(f"p{number}", names[number])) == str(number)
+    assert sorted(listed()) == names[:3], "what was used in the last minute stays, above the limit too"
+    for number, name in enumerate(names[:3]):
+        used(name, 1000 + number)  # the held one was used longest ago
+    assert said(own_yard, pod_of("p3", names[3])) == "3"
+    assert sorted(listed()) == [names[0], names[2], names[3]], "the least recently used that no pod stands on went"
     assert os.listdir(os.path.join(own_yard.state, "images/staging")) == []
+
+
+def test_how_far_a_pull_has_come_is_told(own_yard, tmp_path):
+    """In the status of the pod, by `run`, by `why`; and by `image pull` on a terminal."""
+    image = busybox_image({"data": os.urandom(3_000_000)})
+    source = PlayedRegistry({"slow": image})
+    opened = threading.Event()
+    source.held[json.loads(image.manifest)["layers"][1]["digest"]] = (2_000_000, opened)
+    try:
+        up_with(own_yard, source)
+        name = f"{source.name}/slow:1"
+        job = tmp_path / "job.json"
+        job.write_text(json.dumps({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "slow"}, "spec": {
+            "template": {"spec": pod_of("x", name, command=("echo", "it ran"))["spec"]}}}))
+        with Stream([*own_yard.as_user, BINARY, "run", str(job)], own_yard.environment()) as run:
+            seen = []
+            while "pulling its image" not in (seen or [""])[-1]:
+                seen.append(run.line())
+            assert re.search(r"pod slow-\S+ is pulling its image: 1 of 2 layers, \d\.\d MiB of \d\.\d MiB, [\d.]+ .iB/s", seen[-1]), seen
+            why = own_yard.command("why", "job/slow", expect=None).out
+            assert "is pulling its image: 1 of 2 layers, " in why, why
+            opened.set()
+            while not seen[-1].endswith("it ran"):
+                seen.append(run.line())
+        own_yard.command("delete", "job", "slow")
+        eventually(lambda: own_yard.command("image", "rm", name, expect=None).code == 0, about="the image is free")
+        shown = on_a_terminal([*own_yard.as_user, BINARY, "image", "pull", name], own_yard.environment())
+        assert re.search(r"\r\x1b\[K2 of 2 layers, (\S+ MiB) of \1, ", shown), shown
+    finally:
+        opened.set()
+        source.close()
+
+
+def on_a_terminal(command, environment):
+    """What the command shows there, until it ends."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:
+            pass  # so a terminal says that nobody writes to it any more
+        os.close(ours)
+        assert process.wait(timeout=30) == 0, shown
+    return shown.decode()

@@ -18,6 +18,7 @@ def with_config(yard, config):
     os.makedirs(yard.state, mode=0o700, exist_ok=True)
     with open(os.path.join(yard.state, "config.yaml"), "w", encoding="utf-8") as stream:
         stream.write(config if isinstance(config, str) else yaml.safe_dump(config))
+    yard.give(yard.state)
     return yard
 
 
@@ -81,6 +82,7 @@ def test_args_of_an_entry_stand_in_for_those_the_yaml_lacks(own_yard):
 
 
 def test_a_root_folder_is_the_root_and_stays_as_it_is(own_yard, image_root):
+    own_yard.give(image_root)
     with_config(own_yard, {"images": {"fallback": "refuse", "map": {"me/tool:*": {
         "root": str(image_root), "entrypoint": ["/bin/sh", "-c"], "env": {"A": "from the entry", "B": "lost"},
         "workingDir": "/work"}}}})

@@ -1,37 +1,18 @@
 """Jobs whose code is only in an image of a private registry."""
-import base64
 import os
 
 import pytest
-import yaml
 
 from harness import eventually
-from registries import DockerRegistry, busybox_image
+from registries import busybox_image, secret_of, up_with
 
 HUSH = "hush-4711"
 NAMESPACE = "/api/v1/namespaces/default"
 
 
 @pytest.fixture
-def private(tmp_path):
-    registry = DockerRegistry(str(tmp_path), users={"me": HUSH})
-    yield registry
-    registry.close()
-
-
-def up_with(yard, registry, **entries):
-    os.makedirs(yard.state, mode=0o700, exist_ok=True)
-    if yard.user:
-        os.chown(yard.state, yard.user.pw_uid, yard.user.pw_gid)
-    with open(os.path.join(yard.state, "config.yaml"), "w", encoding="utf-8") as stream:
-        yaml.safe_dump({"images": {"registries": {registry.name: registry.config_entry(), **entries}}}, stream)
-    yard.up()
-
-
-def make_secret(yard, registry, name, user="me", password=HUSH):
-    yard.create(f"{NAMESPACE}/secrets", {
-        "metadata": {"name": name}, "type": "kubernetes.io/dockerconfigjson",
-        "data": {".dockerconfigjson": base64.b64encode(registry.docker_config(user, password).encode()).decode()}})
+def private(registry):
+    return registry(users={"me": HUSH})
 
 
 def job(name, image, **spec):
@@ -61,7 +42,7 @@ def test_a_job_runs_the_code_its_image_has(own_yard, private):
     image = private.push("team/train", "1", busybox_image(
         code, Entrypoint=["sh", "/code/train.sh"], Cmd=["defaults"], WorkingDir="/code", User="worker"))
     up_with(own_yard, private)
-    make_secret(own_yard, private, "login")
+    own_yard.create(f"{NAMESPACE}/secrets", secret_of(private, "login"))
     secrets = {"imagePullSecrets": [{"name": "login"}]}
     assert said(own_yard, job("plain", image, **secrets)) == "trained by 1234:2345 in /code with defaults\n"
     assert said(own_yard, job("args", image, container={"args": ["mine"]}, **secrets)) == \
@@ -78,7 +59,7 @@ def test_a_job_runs_the_code_its_image_has(own_yard, private):
 def test_a_wrong_password_is_said_with_its_mend_and_never_shown(own_yard, private):
     image = private.push("team/train", "1", busybox_image())
     up_with(own_yard, private)
-    make_secret(own_yard, private, "wrong", password="hush-wrong")
+    own_yard.create(f"{NAMESPACE}/secrets", secret_of(private, "wrong", "me", "hush-wrong"))
     own_yard.create("/apis/batch/v1/namespaces/default/jobs",
                     job("refused", image, container={"command": ["true"]}, imagePullSecrets=[{"name": "wrong"}]))
 
@@ -97,23 +78,20 @@ def test_a_wrong_password_is_said_with_its_mend_and_never_shown(own_yard, privat
         assert "hush" not in first + why + events + stream.read()
 
 
-def test_a_pytorchjob_from_an_image_of_a_mirror(own_yard, tmp_path):
-    mirror = DockerRegistry(str(tmp_path))
-    try:
-        mirror.push("team/ddp", "1", busybox_image({"rank.sh": 'echo "rank $RANK of $WORLD_SIZE by $MASTER_ADDR"\n'},
-                                                   Entrypoint=["sh", "/rank.sh"]))
-        up_with(own_yard, mirror, **{"models.invalid": {"mirrors": [mirror.name]}})
-        replica = {"restartPolicy": "Never", "template": {"spec": {"containers": [
-            {"name": "pytorch", "image": "models.invalid/team/ddp:1"}]}}}
-        jobs = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
-        own_yard.create(jobs, {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "ddp"}, "spec": {
-            "pytorchReplicaSpecs": {"Master": {"replicas": 1, **replica}, "Worker": {"replicas": 2, **replica}}}})
-        eventually(lambda: any(each["type"] == "Succeeded" and each["status"] == "True" for each in
-                               own_yard.request("GET", f"{jobs}/ddp").json.get("status", {}).get("conditions", [])),
-                   deadline_s=25, about="the PyTorchJob succeeded")
-        # The job has succeeded when its master has; its workers may still be at it.
-        eventually(lambda: sorted(log_of(own_yard, pod).split(" by ")[0] for pod in
-                                  pods_of(own_yard, "training.kubeflow.org/job-name=ddp")) ==
-                   ["rank 0 of 3", "rank 1 of 3", "rank 2 of 3"], deadline_s=15, about="every rank spoke")
-    finally:
-        mirror.close()
+def test_a_pytorchjob_from_an_image_of_a_mirror(own_yard, registry):
+    mirror = registry()
+    mirror.push("team/ddp", "1", busybox_image({"rank.sh": 'echo "rank $RANK of $WORLD_SIZE by $MASTER_ADDR"\n'},
+                                               Entrypoint=["sh", "/rank.sh"]))
+    up_with(own_yard, mirror, entries={"models.invalid": {"mirrors": [mirror.name]}})
+    replica = {"restartPolicy": "Never", "template": {"spec": {"containers": [
+        {"name": "pytorch", "image": "models.invalid/team/ddp:1"}]}}}
+    jobs = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
+    own_yard.create(jobs, {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "ddp"}, "spec": {
+        "pytorchReplicaSpecs": {"Master": {"replicas": 1, **replica}, "Worker": {"replicas": 2, **replica}}}})
+    eventually(lambda: any(each["type"] == "Succeeded" and each["status"] == "True" for each in
+                           own_yard.request("GET", f"{jobs}/ddp").json.get("status", {}).get("conditions", [])),
+               deadline_s=25, about="the PyTorchJob succeeded")
+    # The job has succeeded when its master has; its workers may still be at it.
+    eventually(lambda: sorted(log_of(own_yard, pod).split(" by ")[0] for pod in
+                              pods_of(own_yard, "training.kubeflow.org/job-name=ddp")) ==
+               ["rank 0 of 3", "rank 1 of 3", "rank 2 of 3"], deadline_s=15, about="every rank spoke")

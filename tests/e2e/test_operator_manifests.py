@@ -2,11 +2,12 @@
 
 manifests/training-operator has the shape of the training operator's own: definitions, roles, webhook configuration,
 Service, Deployment and Secret, all of it inert here because the kinds are built in."""
+import json
 import os
 
 import pytest
 
-from harness import Kubectl, newest_kubectl
+from harness import Kubectl, eventually, newest_kubectl
 
 MANIFESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "manifests")
 OPERATOR = os.path.join(MANIFESTS, "training-operator/overlays/standalone")
@@ -73,7 +74,17 @@ def test_an_overlay_that_patches_a_job_runs(kubectl):
 
 
 def test_the_kinds_outlive_the_overlay(kubectl):
-    kubectl("delete", "-k", OPERATOR, "--wait=false", namespace="kubeflow", expect=None)  # what lies in the namespace may go first
+    """Deleting what was applied takes the namespace along; the server's own comes back, with its pod and nothing else."""
+    before = kubectl.json("get", "namespace", "kubeflow")["metadata"]["uid"]
+    kubectl("delete", "-k", OPERATOR, namespace="kubeflow", expect=None)  # what lies in the namespace may go first
+
+    def is_back():
+        found = json.loads(kubectl("get", "namespace", "kubeflow", "-o", "json", expect=None).out or "{}")
+        return found.get("status", {}).get("phase") == "Active" and found["metadata"]["uid"] != before
+    eventually(is_back)
+    eventually(lambda: "training-operator-" in kubectl("get", "pods", "-n", "kubeflow", "-o", "name").out)
+    assert kubectl("get", "deployments,secrets", "-o", "name", namespace="kubeflow").out == ""
+    assert kubectl("apply", "--server-side", "-k", OPERATOR, namespace="kubeflow").out.count("serverside-applied") == OBJECTS
     kubectl("create", "-f", "-", stdin=job("without", "echo still there"))
     kubectl("wait", "--for=condition=Succeeded", "pytorchjob/without", "--timeout=20s")
     assert kubectl("logs", "without-master-0").out == "still there\n"

@@ -72,6 +72,10 @@ def test_top_prints_what_pods_and_nodes_use(yard, kubectl):
     assert re.search(r"^busy +c +\d+m +\d+Mi", kubectl("top", "pod", "busy", "--containers", "--no-headers").out)
     node = kubectl.json("get", "nodes")["items"][0]["metadata"]["name"]
     assert re.search(rf"^{re.escape(node)} +\d+m +\d+% +\d+Mi +\d+%", kubectl("top", "node", "--no-headers").out)
+    header, *lines = kubectl("get", "pods.metrics.k8s.io").out.splitlines()
+    assert header.split() == ["NAME", "CPU", "MEMORY", "WINDOW"]
+    assert any(re.fullmatch(r"busy +\S+[num]? +\S+i +[\d.]+m?s", line) for line in lines), lines
+    assert kubectl("get", "nodes.metrics.k8s.io", node, "--no-headers").out.startswith(node + " ")
     assert 'pods.metrics.k8s.io "none" not found' in kubectl("top", "pod", "none", expect=1).err
     one = yard.request("GET", f"/apis/metrics.k8s.io/v1beta1/namespaces/{kubectl.namespace}/pods/busy").json
     assert (one["kind"], one["containers"][0]["name"]) == ("PodMetrics", "c") and re.fullmatch(r"\d+n", one["containers"][0]["usage"]["cpu"])

@@ -3,11 +3,10 @@ import os
 
 import pytest
 
-from harness import ROOT, Kubectl, available_kubectls, eventually
+from harness import ROOT, Kubectl, eventually, newest_kubectl
 from test_images import with_config
 
 FOLDER = os.path.join(ROOT, "build/tools/frameworks")
-KUBECTLS = available_kubectls()
 
 JAX = """
 import os
@@ -62,7 +61,7 @@ import paddle.distributed as dist
 dist.init_parallel_env()
 mine = paddle.to_tensor([float(dist.get_rank() + 1)])
 dist.all_reduce(mine)
-print(f"rank {dist.get_rank()} of {dist.get_world_size()}: the sum is {float(mine):.0f}", flush=True)
+print(f"rank {dist.get_rank()} of {dist.get_world_size()}: the sum is {mine.numpy().item():.0f}", flush=True)
 """
 
 
@@ -79,7 +78,7 @@ def runs(yard, framework, job, leader):
     if not os.path.exists(os.path.join(environment, "bin/python")):
         pytest.skip(f"LOUD: {environment} is not there, {framework} is untried (tools/setup frameworks, from PyPI)")
     with_config(yard, {"images": {"map": {f"{framework}/*": {"python": environment}}}}).up()
-    path, minor = KUBECTLS["path"]
+    path, minor = newest_kubectl()
     kubectl = Kubectl(path, minor, yard, yard.new_namespace())
     kubectl("apply", "-f", "-", stdin=job)
     kind, name = job["kind"].lower(), job["metadata"]["name"]

@@ -183,7 +183,7 @@ class Simulation {
         *yard_.store, yard_.api->committer(), [this] { return yard_.api->kinds(); }, "sim");
     yard_.store->listen(
         "", [this](const StoreEventPtr& event) { checker_.hear(*yard_.store, *event); });
-    contents_ = std::make_unique<NamespaceContents>(*client_, ClusterIdentity{"ca", 6443});
+    contents_ = std::make_unique<NamespaceContents>(*client_, yard_.loop, ClusterIdentity{"ca", 6443});
     garbage_collector_ = std::make_unique<GarbageCollector>(yard_.loop, *client_);
     namespaces_ = std::make_unique<NamespaceTermination>(yard_.loop, *client_);
     event_expiry_ = std::make_unique<EventExpiry>(yard_.loop, *client_);

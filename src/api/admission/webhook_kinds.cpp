@@ -1,11 +1,10 @@
 // admissionregistration.k8s.io/v1. Stored and listed; no webhook is called and no policy evaluated.
 
-#include "api/checks.h"
+#include "api/admission/admission_rules.h"
 #include "api/inert.h"
 #include "api/kinds.h"
-#include "api/meta/names.h"
 #include "api/tables.h"
-#include "base/strings.h"
+#include "api/tree.h"
 
 namespace yard {
 namespace {
@@ -37,40 +36,6 @@ void set_webhook_defaults(Json& object, bool mutating) {
       set_missing(service->get_object(), "port", 443);
     set_scopes(each.get_object(), "rules");
   }
-}
-
-void check_client(FieldErrors& errors, const Json& webhook, const FieldPath& path) {
-  const bool has_url = !text_at(webhook, {"clientConfig", "url"}).empty();
-  const Json* service = find_path(webhook, {"clientConfig", "service"});
-  if (has_url == (service != nullptr))
-    errors.push_back(required(path, "exactly one of url or service is required"));
-  if (service == nullptr) return;
-  require_member(errors, *service, "name", path.child("service"));
-  require_member(errors, *service, "namespace", path.child("service"));
-}
-
-FieldErrors validate_webhooks(const Json& object) {
-  FieldErrors errors;
-  const JsonArray& webhooks = list_at(object, {"webhooks"});
-  for (size_t i = 0; i < webhooks.size(); ++i) {
-    const FieldPath path = FieldPath("webhooks").index(i);
-    const Json& webhook = webhooks[i];
-    const std::string_view name = text_at(webhook, {"name"});
-    if (split(name, '.').size() < 3)
-      errors.push_back(
-          invalid(path.child("name"), Json(name),
-                  "should be a domain with at least three segments separated by dots"));
-    check_client(errors, webhook, path.child("clientConfig"));
-    check_one_of(errors, path.child("sideEffects"), find(webhook, "sideEffects"),
-                 {"None", "NoneOnDryRun"}, Presence::Required);
-    if (list_at(webhook, {"admissionReviewVersions"}).empty())
-      errors.push_back(
-          required(path.child("admissionReviewVersions"), "must specify one of v1, v1beta1"));
-    check_within(errors, webhook, "timeoutSeconds", path, 1, 30);
-    check_supported(errors, webhook, "failurePolicy", path, {"Fail", "Ignore"});
-    check_supported(errors, webhook, "matchPolicy", path, {"Equivalent", "Exact"});
-  }
-  return errors;
 }
 
 Kind cluster_kind(std::string_view kind, std::string_view plural) {
@@ -109,27 +74,6 @@ void set_policy_defaults(Json& object) {
   set_match_defaults(spec, "matchConstraints");
 }
 
-FieldErrors validate_policy(const Json& object) {
-  FieldErrors errors;
-  if (list_at(object, {"spec", "validations"}).empty() &&
-      list_at(object, {"spec", "auditAnnotations"}).empty()) {
-    errors.push_back(required(FieldPath("spec.validations"),
-                              "validations or auditAnnotations must contain at least one item"));
-  }
-  if (list_at(object, {"spec", "matchConstraints", "resourceRules"}).empty())
-    errors.push_back(required(FieldPath("spec.matchConstraints.resourceRules")));
-  return errors;
-}
-
-FieldErrors validate_policy_binding(const Json& object) {
-  FieldErrors errors;
-  if (text_at(object, {"spec", "policyName"}).empty())
-    errors.push_back(required(FieldPath("spec.policyName")));
-  if (list_at(object, {"spec", "validationActions"}).empty())
-    errors.push_back(required(FieldPath("spec.validationActions")));
-  return errors;
-}
-
 }  // namespace
 
 Kind mutating_webhook_configuration_kind() {
@@ -146,7 +90,7 @@ Kind validating_admission_policy_kind() {
   row.columns = validating_admission_policy_columns();
   row.cells = validating_admission_policy_cells;
   row.set_defaults = set_policy_defaults;
-  row.validate = validate_policy;
+  row.validate = validate_admission_policy;
   make_inert(row, "Trainyard keeps this object but evaluates no admission policies", true);
   return row;
 }
@@ -158,7 +102,7 @@ Kind validating_admission_policy_binding_kind() {
   row.set_defaults = [](Json& object) {
     set_match_defaults(section(object, "spec"), "matchResources");
   };
-  row.validate = validate_policy_binding;
+  row.validate = validate_admission_policy_binding;
   make_inert(row, "Trainyard keeps this object but evaluates no admission policies", false);
   return row;
 }

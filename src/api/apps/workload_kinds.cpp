@@ -1,15 +1,11 @@
 // apps/v1. Stored and listed; nothing here makes pods of them.
 
-#include <fmt/format.h>
-
+#include "api/apps/workload_rules.h"
 #include "api/checks.h"
 #include "api/core/pod_template.h"
 #include "api/inert.h"
 #include "api/kinds.h"
-#include "api/meta/names.h"
-#include "api/selectors.h"
 #include "api/tables.h"
-#include "base/strings.h"
 
 namespace yard {
 namespace {
@@ -19,75 +15,16 @@ constexpr std::string_view kText =
     "training "
     "jobs run here";
 
-FieldErrors validate_selector(const Json& object, std::string_view word) {
-  FieldErrors errors;
-  const FieldPath path("spec.selector");
-  const Json* selector = find_path(object, {"spec", "selector"});
-  if (selector == nullptr || !selector->is_object()) {
-    errors.push_back(required(path));
-    return errors;
-  }
-  append_errors(errors, validate_label_selector(selector, path));
-  if (array_at(*selector, "matchExpressions").empty() &&
-      members_at(*selector, "matchLabels").empty()) {
-    errors.push_back(
-        invalid(path, *selector, fmt::format("empty selector is invalid for {}", word)));
-    return errors;
-  }
-  const Json* labels = find_path(object, {"spec", "template", "metadata", "labels"});
-  const Json shown = labels != nullptr ? *labels : Json(JsonObject());
-  const Result<LabelSelector> parsed = LabelSelector::from_json(*selector);
-  if (parsed && !parsed->matches_labels(shown))
-    errors.push_back(invalid(FieldPath("spec.template.metadata.labels"), shown,
-                             "`selector` does not match template `labels`"));
-  return errors;
-}
+using Validation = FieldErrors (*)(const Json& object);
 
-FieldErrors validate_workload(const Json& object, std::string_view word) {
-  FieldErrors errors;
-  static const Json kNone = JsonObject();
-  const Json* given = find(object, "spec");
-  const Json& spec = given != nullptr ? *given : kNone;
-  const FieldPath path("spec");
-  for (const char* key : {"replicas", "minReadySeconds", "revisionHistoryLimit"})
-    check_not_negative(errors, spec, key, path);
-  append_errors(errors, validate_selector(object, word));
-  const Json* pod_template = find(spec, "template");
-  append_errors(errors, validate_pod_template(pod_template != nullptr ? *pod_template : kNone,
-                                              path.child("template")));
-  const std::string_view policy = text_at(spec, {"template", "spec", "restartPolicy"}, "Always");
-  if (policy != "Always")
-    errors.push_back(
-        not_supported(FieldPath("spec.template.spec.restartPolicy"), Json(policy), {"Always"}));
-  return errors;
-}
-
-FieldErrors validate_workload_update(const Json& object, const Json& live, std::string_view word) {
-  FieldErrors errors;
-  check_immutable(errors, FieldPath("spec.selector"), find_path(object, {"spec", "selector"}),
+// A selector stays; who changes it hears of every mistake besides.
+FieldErrors validate_selector_update(Validation validate, const Json& object, const Json& live) {
+  FieldErrors immutable;
+  check_immutable(immutable, FieldPath("spec.selector"), find_path(object, {"spec", "selector"}),
                   find_path(live, {"spec", "selector"}));
-  if (errors.empty()) return errors;
-  FieldErrors mistakes = validate_selector(object, word);
-  append_errors(mistakes, std::move(errors));
-  return mistakes;
-}
-
-// A StatefulSet keeps all but a few members.
-FieldErrors validate_stateful_set_update(const Json& object, const Json& live) {
-  FieldErrors errors;
-  Json next(map_at(object, {"spec"})), before(map_at(live, {"spec"}));
-  for (Json* spec : {&next, &before}) {
-    for (const char* key :
-         {"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
-          "persistentVolumeClaimRetentionPolicy", "minReadySeconds"})
-      spec->get_object().erase(key);
-  }
-  if (!equal(next, before))
-    errors.push_back(forbidden(
-        FieldPath("spec"),
-        "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
-        "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
-        "'minReadySeconds' are forbidden"));
+  if (immutable.empty()) return immutable;
+  FieldErrors errors = validate(object);
+  append_errors(errors, std::move(immutable));
   return errors;
 }
 
@@ -146,15 +83,15 @@ std::vector<std::string> template_warnings(const Json& object) {
 }
 
 Kind workload(std::string_view kind, std::string_view plural, const char* short_name,
-              std::string_view word) {
+              Validation validate) {
   Kind row = ordinary_kind({"apps", "v1", kind, plural});
   row.short_names = {short_name};
   row.categories = {"all"};
   row.subresources = {status_subresource()};
   row.tracks_generation = true;
-  row.validate = [word](const Json& object) { return validate_workload(object, word); };
-  row.validate_update = [word](const Json& object, const Json& live) {
-    return validate_workload_update(object, live, word);
+  row.validate = validate;
+  row.validate_update = [validate](const Json& object, const Json& live) {
+    return validate_selector_update(validate, object, live);
   };
   row.warnings = template_warnings;
   make_inert(row, kText, true);
@@ -174,7 +111,7 @@ void add_scale(Kind& row) {
 }  // namespace
 
 Kind deployment_kind() {
-  Kind row = workload("Deployment", "deployments", "deploy", "deployment");
+  Kind row = workload("Deployment", "deployments", "deploy", validate_deployment);
   add_scale(row);
   row.set_defaults = set_deployment_defaults;
   row.columns = deployment_columns();
@@ -183,7 +120,7 @@ Kind deployment_kind() {
 }
 
 Kind replica_set_kind() {
-  Kind row = workload("ReplicaSet", "replicasets", "rs", "deployment");  // as upstream says it
+  Kind row = workload("ReplicaSet", "replicasets", "rs", validate_replica_set);
   add_scale(row);
   row.set_defaults = set_replica_set_defaults;
   row.columns = replica_set_columns();
@@ -192,7 +129,7 @@ Kind replica_set_kind() {
 }
 
 Kind stateful_set_kind() {
-  Kind row = workload("StatefulSet", "statefulsets", "sts", "statefulset");
+  Kind row = workload("StatefulSet", "statefulsets", "sts", validate_stateful_set);
   add_scale(row);
   row.set_defaults = set_stateful_set_defaults;
   row.validate_update = validate_stateful_set_update;
@@ -202,7 +139,7 @@ Kind stateful_set_kind() {
 }
 
 Kind daemon_set_kind() {
-  Kind row = workload("DaemonSet", "daemonsets", "ds", "daemonset");
+  Kind row = workload("DaemonSet", "daemonsets", "ds", validate_daemon_set);
   row.set_defaults = set_daemon_set_defaults;
   row.columns = daemon_set_columns();
   row.cells = daemon_set_cells;
@@ -211,6 +148,8 @@ Kind daemon_set_kind() {
 
 Kind controller_revision_kind() {
   Kind row = ordinary_kind({"apps", "v1", "ControllerRevision", "controllerrevisions"});
+  row.validate = validate_controller_revision;
+  row.validate_update = validate_controller_revision_update;
   row.columns = controller_revision_columns();
   row.cells = controller_revision_cells;
   return row;

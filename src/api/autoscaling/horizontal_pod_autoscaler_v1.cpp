@@ -2,6 +2,7 @@
 // metrics, behavior and conditions lie in annotations meanwhile, so that nothing is lost on the way
 // there and back.
 
+#include "api/autoscaling/autoscaler_rules.h"
 #include "api/inert.h"
 #include "api/kinds.h"
 #include "api/tables.h"
@@ -79,8 +80,10 @@ void to_autoscaler_v1(Json& object) {
   object.get_object()["apiVersion"] = "autoscaling/v1";
   if (find(object, "spec") != nullptr)
     take_cpu(section(object, "spec"), "metrics", kCpuTarget, true);
-  if (find(object, "status") != nullptr)
+  if (find(object, "status") != nullptr) {
     take_cpu(section(object, "status"), "currentMetrics", kCpuCurrent, false);
+    set_missing(section(object, "status"), "currentReplicas", 0);
+  }
   for (const Kept& kept : kKept) {
     const Json* value = find_path(object, {kept.part, kept.member});
     if (value == nullptr) continue;
@@ -104,8 +107,11 @@ void to_autoscaler_v2(Json& object) {
   }
   if (find(object, "spec") != nullptr)
     put_cpu(section(object, "spec"), "metrics", kCpuTarget, "target");
-  if (find(object, "status") != nullptr)
+  if (find(object, "status") != nullptr) {
     put_cpu(section(object, "status"), "currentMetrics", kCpuCurrent, "current");
+    if (int_at(object, {"status", "currentReplicas"}) == 0)
+      section(object, "status").erase("currentReplicas");
+  }
 }
 
 Kind horizontal_pod_autoscaler_v1_kind() {
@@ -127,6 +133,11 @@ Kind horizontal_pod_autoscaler_v1_kind() {
     TRY(stored(object, admission));
     to_autoscaler_v1(object);
     return {};
+  };
+  row.validate = [](const Json& object) {
+    Json stored = object;
+    to_autoscaler_v2(stored);
+    return validate_autoscaler(stored);
   };
   row.from_stored = to_autoscaler_v1;
   row.to_stored = to_autoscaler_v2;

@@ -13,7 +13,7 @@ namespace {
 
 void set_defaults(Json& object) {
   JsonObject& spec = section(object, "spec");
-  set_pod_template_defaults(spec);
+  if (spec.if_contains("template") != nullptr) set_pod_template_defaults(spec);
   set_missing(spec, "replicas", 1);
   const JsonObject labels = map_at(object, {"spec", "template", "metadata", "labels"});
   if (labels.empty()) return;

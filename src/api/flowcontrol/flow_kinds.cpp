@@ -1,6 +1,8 @@
 // flowcontrol.apiserver.k8s.io/v1. Stored and listed; how much one user may ask for is fixed
 // (apiserver/request_budget.h).
 
+#include <fmt/format.h>
+
 #include "api/checks.h"
 #include "api/inert.h"
 #include "api/kinds.h"
@@ -15,35 +17,91 @@ constexpr std::string_view kGroup = "flowcontrol.apiserver.k8s.io";
 constexpr std::string_view kText =
     "Trainyard keeps this object but serves every user by the same built-in limits";
 
+// Zero counts as unset.
+void set_number(JsonObject& parent, const char* key, int64_t value) {
+  if (int_of(set_missing(parent, key, value)) == 0) parent[key] = value;
+}
+
 void set_schema_defaults(Json& object) {
-  JsonObject& spec = section(object, "spec");
-  set_missing(spec, "matchingPrecedence", 1000);
+  set_number(section(object, "spec"), "matchingPrecedence", 1000);
+}
+
+void check_subject(FieldErrors& errors, const Json& subject, const FieldPath& path) {
+  const std::string_view kind = text_at(subject, {"kind"});
+  for (const auto& [name, member] :
+       {std::pair{"User", "user"}, {"Group", "group"}, {"ServiceAccount", "serviceAccount"}}) {
+    if (kind == name && find(subject, member) == nullptr)
+      errors.push_back(
+          required(path.child(member),
+                   fmt::format("{} is required when subject kind is '{}'", member, name)));
+    if (kind != name && find(subject, member) != nullptr)
+      errors.push_back(
+          forbidden(path.child(member),
+                    fmt::format("{} is forbidden when subject kind is not '{}'", member, name)));
+  }
+  check_one_of(errors, path.child("kind"), find(subject, "kind"),
+               {"Group", "ServiceAccount", "User"}, Presence::Required);
+}
+
+void check_resource_rule(FieldErrors& errors, const Json& rule, const FieldPath& path) {
+  constexpr std::pair<const char*, const char*> kLists[] = {
+      {"verbs", "verbs must contain at least one value"},
+      {"apiGroups", "resource rules must supply at least one api group"},
+      {"resources", "resource rules must supply at least one resource"}};
+  for (const auto& [member, complaint] : kLists) {
+    if (list_at(rule, {member}).empty()) errors.push_back(required(path.child(member), complaint));
+  }
+  if (list_at(rule, {"namespaces"}).empty() && !bool_in(members_of(&rule), "clusterScope"))
+    errors.push_back(
+        required(path.child("namespaces"),
+                 "resource rules that are not cluster scoped must supply at least one namespace"));
+}
+
+void check_other_rule(FieldErrors& errors, const Json& rule, const FieldPath& path) {
+  if (list_at(rule, {"verbs"}).empty())
+    errors.push_back(required(path.child("verbs"), "verbs must contain at least one value"));
+  if (list_at(rule, {"nonResourceURLs"}).empty())
+    errors.push_back(
+        required(path.child("nonResourceURLs"), "nonResourceURLs must contain at least one value"));
+}
+
+void check_flow_rule(FieldErrors& errors, const Json& rule, const FieldPath& path) {
+  const JsonArray &subjects = list_at(rule, {"subjects"}), &of = list_at(rule, {"resourceRules"}),
+                  &others = list_at(rule, {"nonResourceRules"});
+  if (subjects.empty())
+    errors.push_back(required(path.child("subjects"), "subjects must contain at least one value"));
+  for (size_t i = 0; i < subjects.size(); ++i)
+    check_subject(errors, subjects[i], path.child("subjects").index(i));
+  if (of.empty() && others.empty())
+    errors.push_back(
+        required(path, "at least one of resourceRules and nonResourceRules has to be non-empty"));
+  for (size_t i = 0; i < of.size(); ++i)
+    check_resource_rule(errors, of[i], path.child("resourceRules").index(i));
+  for (size_t i = 0; i < others.size(); ++i)
+    check_other_rule(errors, others[i], path.child("nonResourceRules").index(i));
 }
 
 FieldErrors validate_schema(const Json& object) {
   FieldErrors errors;
+  const FieldPath path("spec");
   const int64_t precedence = int_at(object, {"spec", "matchingPrecedence"}, 1000);
-  if (precedence < 1 || precedence > 10'000)
-    errors.push_back(invalid(FieldPath("spec.matchingPrecedence"), Json(precedence),
-                             "must be between 1 and 10000"));
-  if (text_at(object, {"spec", "priorityLevelConfiguration", "name"}).empty())
-    errors.push_back(required(FieldPath("spec.priorityLevelConfiguration.name"),
-                              "must reference a priority level"));
+  if (precedence < 1)
+    errors.push_back(
+        invalid(path.child("matchingPrecedence"), Json(precedence), "must be a positive value"));
+  if (precedence > 10'000)
+    errors.push_back(invalid(path.child("matchingPrecedence"), Json(precedence),
+                             "must not be greater than 10000"));
   const Json* method = find_path(object, {"spec", "distinguisherMethod"});
-  if (method != nullptr)
-    require_supported(errors, *method, "type", FieldPath("spec.distinguisherMethod"),
-                      {"ByNamespace", "ByUser"});
+  const std::string_view type = text_at(object, {"spec", "distinguisherMethod", "type"});
+  if (method != nullptr && type != "ByNamespace" && type != "ByUser")
+    errors.push_back(not_supported(path.child("distinguisherMethod").child("type"),
+                                   Json(JsonObject{{"Type", type}}), {"ByNamespace", "ByUser"}));
+  if (text_at(object, {"spec", "priorityLevelConfiguration", "name"}).empty())
+    errors.push_back(required(path.child("priorityLevelConfiguration").child("name"),
+                              "must reference a priority level"));
   const JsonArray& rules = list_at(object, {"spec", "rules"});
-  for (size_t i = 0; i < rules.size(); ++i) {
-    const FieldPath path = FieldPath("spec.rules").index(i);
-    if (list_at(rules[i], {"subjects"}).empty())
-      errors.push_back(
-          required(path.child("subjects"), "subjects must contain at least one value"));
-    if (list_at(rules[i], {"resourceRules"}).empty() &&
-        list_at(rules[i], {"nonResourceRules"}).empty())
-      errors.push_back(
-          required(path, "at least one of resourceRules and nonResourceRules has to be non-empty"));
-  }
+  for (size_t i = 0; i < rules.size(); ++i)
+    check_flow_rule(errors, rules[i], path.child("rules").index(i));
   return errors;
 }
 
@@ -56,9 +114,9 @@ void set_level_defaults(Json& object) {
     JsonObject& response = object_at(limited, "limitResponse");
     if (text_in(response, "type") == "Queue") {
       JsonObject& queuing = object_at(response, "queuing");
-      set_missing(queuing, "queues", 64);
-      set_missing(queuing, "handSize", 8);
-      set_missing(queuing, "queueLengthLimit", 50);
+      set_number(queuing, "queues", 64);
+      set_number(queuing, "handSize", 8);
+      set_number(queuing, "queueLengthLimit", 50);
     }
   }
   if (text_in(spec, "type") == "Exempt") {
@@ -85,7 +143,9 @@ FieldErrors validate_level(const Json& object) {
     require_supported(errors, *response, "type", FieldPath("spec.limited.limitResponse"),
                       {"Queue", "Reject"});
   if (const Json* part = find_path(object, {"spec", "limited"})) {
-    check_not_negative(errors, *part, "nominalConcurrencyShares", FieldPath("spec.limited"));
+    if (const int64_t shares = int_at(*part, {"nominalConcurrencyShares"}); shares < 0)
+      errors.push_back(invalid(FieldPath("spec.limited.nominalConcurrencyShares"), Json(shares),
+                               "must be a non-negative integer"));
     check_within(errors, *part, "lendablePercent", FieldPath("spec.limited"), 0, 100);
   }
   return errors;

@@ -4,6 +4,7 @@
 #include "api/inert.h"
 #include "api/kinds.h"
 #include "api/meta/names.h"
+#include "api/meta/quantity.h"
 #include "api/tables.h"
 #include "api/tables/cells.h"
 #include "api/tree.h"
@@ -18,6 +19,12 @@ FieldErrors validate(const Json& object) {
     errors.push_back(required(FieldPath("handler")));
   } else {
     add_problems(errors, FieldPath("handler"), handler, dns1123_label_problems(handler));
+  }
+  for (const auto& amount : map_at(object, {"overhead", "podFixed"})) {
+    const auto parsed = Quantity::parse(text_of(amount.value()));
+    if (parsed && parsed->is_negative())
+      errors.push_back(invalid(FieldPath("overhead.limits").key(amount.key()), amount.value(),
+                               kNotNegative));  // upstream's name for it
   }
   return errors;
 }

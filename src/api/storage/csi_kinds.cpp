@@ -3,6 +3,7 @@
 #include "api/checks.h"
 #include "api/inert.h"
 #include "api/kinds.h"
+#include "api/meta/names.h"
 #include "api/tables.h"
 #include "api/tree.h"
 
@@ -32,12 +33,30 @@ void set_driver_defaults(Json& object) {
   set_missing(spec, "seLinuxMount", false);
 }
 
+FieldErrors validate_driver(const Json& object) {
+  FieldErrors errors;
+  const FieldPath path("spec");
+  check_one_of(errors, path.child("fsGroupPolicy"), find_path(object, {"spec", "fsGroupPolicy"}),
+               {"File", "None", "ReadWriteOnceWithFSType"});
+  for (const Json& mode : list_at(object, {"spec", "volumeLifecycleModes"}))
+    check_one_of(errors, path.child("volumeLifecycleModes"), &mode, {"Persistent", "Ephemeral"});
+  return errors;
+}
+
 FieldErrors validate_attachment(const Json& object) {
   FieldErrors errors;
-  static const Json kNone = JsonObject();
-  const Json* spec = find(object, "spec");
-  for (const char* member : {"attacher", "nodeName"})
-    require_member(errors, spec != nullptr ? *spec : kNone, member, FieldPath("spec"));
+  const FieldPath path("spec");
+  const std::string_view attacher = text_at(object, {"spec", "attacher"}),
+                         node = text_at(object, {"spec", "nodeName"});
+  if (attacher.empty()) errors.push_back(required(path.child("attacher")));
+  const bool has_spec = find_path(object, {"spec", "source", "inlineVolumeSpec"}) != nullptr;
+  const bool has_name = find_path(object, {"spec", "source", "persistentVolumeName"}) != nullptr;
+  constexpr const char* kOne =
+      "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+  if (!has_spec && !has_name) errors.push_back(required(path.child("source"), kOne));
+  if (has_spec && has_name) errors.push_back(forbidden(path.child("source"), kOne));
+  add_problems(errors, path.child("nodeName"), node, dns1123_subdomain_problems(node));
+  add_problems(errors, path.child("attacher"), attacher, dns1123_subdomain_problems(attacher));
   return errors;
 }
 
@@ -46,6 +65,7 @@ FieldErrors validate_attachment(const Json& object) {
 Kind csi_driver_kind() {
   Kind row = driver_kind("CSIDriver", "csidrivers");
   row.set_defaults = set_driver_defaults;
+  row.validate = validate_driver;
   make_inert(row, kText, false);
   return row;
 }

@@ -1,5 +1,6 @@
 #include "controllers/lifecycle/bootstrap.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -14,6 +15,8 @@ namespace {
 constexpr const char* kNamespaces[] = {"default", "kube-system", "kube-public", "kube-node-lease",
                                        "kubeflow"};
 constexpr const char* kServiceAddress = "10.96.0.1";
+// Clients that wait for a deletion look by name, and must find nothing once.
+constexpr Duration kAway = std::chrono::seconds(1);
 constexpr const char* kRootCa = "kube-root-ca.crt";
 constexpr const char* kDefaultAccount = "default";
 
@@ -239,8 +242,8 @@ void create_initial_objects(Client& client, const ClusterIdentity& identity,
       Batches{client, {std::move(namespaces), std::move(contents)}, std::move(done), 0, 0, {}}));
 }
 
-NamespaceContents::NamespaceContents(Client& client, ClusterIdentity identity)
-    : client_(client), identity_(std::move(identity)) {
+NamespaceContents::NamespaceContents(Client& client, Loop& loop, ClusterIdentity identity)
+    : client_(client), loop_(loop), identity_(std::move(identity)) {
   const auto again = [this](const ObjectEvent& event) {
     const std::string_view name = event.object->name();
     const bool is_deleted = event.type == ObjectEvent::Type::Deleted;
@@ -248,6 +251,7 @@ NamespaceContents::NamespaceContents(Client& client, ClusterIdentity identity)
   };
   subscriptions_.push_back(client_.follow(kNamespace, [this](const ObjectEvent& event) {
     if (event.type == ObjectEvent::Type::Added) ensure(event.object->name());
+    if (event.type == ObjectEvent::Type::Deleted) make_again(event.object->name());
   }));
   subscriptions_.push_back(client_.follow(kServiceAccount, again));
   subscriptions_.push_back(client_.follow(kConfigMap, again));
@@ -256,8 +260,21 @@ NamespaceContents::NamespaceContents(Client& client, ClusterIdentity identity)
 }
 
 NamespaceContents::~NamespaceContents() {
+  *alive_ = false;
   for (const Client::Subscription subscription : subscriptions_)
     client_.unfollow(subscription);
+}
+
+void NamespaceContents::make_again(std::string_view ns) {
+  if (std::ranges::find(kNamespaces, ns) == std::end(kNamespaces)) return;
+  loop_.after(kAway, [this, alive = alive_, name = std::string(ns)] {
+    if (!*alive || client_.get(kNamespace, "", name) != nullptr) return;
+    client_.submit(create(kNamespace, "", named(kNamespace, "", name)),
+                   [name](const Result<ObjectPtr>& made) {
+                     if (made || made.error().reason == Reason::AlreadyExists) return;
+                     log_warning("namespace {} was not made again: {}", name, made.error().message);
+                   });
+  });
 }
 
 void NamespaceContents::ensure(std::string_view ns) {

@@ -11,26 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A kind with its leader and another type, as most rows want it.
-struct Shape {
-  std::string_view kind, leader, other;
-};
-constexpr Shape kShapes[] = {
-    {"PyTorchJob", "Master", "Worker"}, {"TFJob", "Chief", "Worker"},
-    {"XGBoostJob", "Master", "Worker"}, {"PaddleJob", "Master", "Worker"},
-    {"JAXJob", "Worker", ""},           {"MXJob", "Scheduler", "Worker"},
-    {"MPIJob", "Launcher", "Worker"},
-};
-
-std::vector<TypeDraft> types_of(const Shape& shape, std::string_view restart) {
-  std::vector<TypeDraft> types{{shape.leader, shape.other.empty() ? 2 : 1, restart}};
-  if (!shape.other.empty()) types.push_back({shape.other, 2, restart});
-  return types;
-}
-std::string pod_of(std::string_view type, int index) {
-  return type == "Launcher" ? "launcher" : fmt::format("{}-{}", lower(type), index);
-}
-
 struct FateCase {
   std::string_view about, restart, pod;  // what follows the name of the pod
   std::string_view plan;  // `*` is the pod; once it is written down, the next look deletes it
@@ -61,17 +41,13 @@ TEST(TrainingPolicies, WhatTheEndOfAPodMeans) {
       {"ExitCode: an eviction costs nothing", "ExitCode", "Failed evicted", "Restarting"},
       {"ExitCode: a deleted pod is waited for", "ExitCode", "Running deleting", "Running"},
   };
-  for (const Shape& shape : kShapes) {
+  for (const JobShape& shape : kJobShapes) {
     for (const FateCase& row : cases) {
-      SCOPED_TRACE(fmt::format("{}: {}", shape.kind, row.about));
-      const std::string_view hit = shape.other.empty() ? shape.leader : shape.other;
-      const std::string running = pod_of(shape.leader, 0) + " Running";
-      const std::string ended = fmt::format("{} {}", pod_of(hit, 1), row.pod);
-      const std::string third = pod_of(hit, 0) + " Running";
-      std::vector<std::string_view> pods{running, ended};
-      if (third != running) pods.push_back(third);
-      const Json tree = training_tree(shape.kind, types_of(shape, row.restart));
-      const TrainingWorld world = training_world(tree, pods);
+      SCOPED_TRACE(fmt::format("{}: {}", shape.about(), row.about));
+      const std::string running = shape.pod(0) + " Running", third = shape.pod(2) + " Running";
+      const std::string ended = fmt::format("{} {}", shape.pod(1), row.pod);
+      std::vector<std::string_view> pods{running, ended, third};
+      const TrainingWorld world = training_world(shape.tree(row.restart), pods);
       const TrainingPlan planned = plan_training_job(world);
       EXPECT_EQ(short_plan(world, planned), row.plan);
       if (row.plan.starts_with("Restarting")) {
@@ -79,14 +55,13 @@ TEST(TrainingPolicies, WhatTheEndOfAPodMeans) {
         const Json next = planned_tree(world, planned);
         const TrainingWorld later = training_world(next, pods);
         const int64_t restarts = int_at(next, {"status", "restarts"});
+        const std::string count = restarts == 0 ? "" : fmt::format(" restarts={}", restarts);
         EXPECT_EQ(short_plan(later, plan_training_job(later)),
-                  fmt::format("-{} Restarting{}", pod_of(hit, 1),
-                              restarts == 0 ? "" : fmt::format(" restarts={}", restarts)));
+                  fmt::format("-{} Restarting{}", shape.pod(1), count));
         pods.erase(pods.begin() + 1);
         const TrainingWorld gone = training_world(next, pods);
         EXPECT_EQ(short_plan(gone, plan_training_job(gone)),
-                  fmt::format("+{} Running{}", pod_of(hit, 1),
-                              restarts == 0 ? "" : fmt::format(" restarts={}", restarts)));
+                  fmt::format("+{} Running{}", shape.pod(1), count));
       }
     }
   }
@@ -361,11 +336,11 @@ TEST(TrainingPolicies, BackoffLimitCountsRestartsInPlaceAndOurs) {
        {"worker-0 Running restarts=1", "worker-1 Failed 1"},
        "Failed restarts=2"},
   };
-  for (const Shape& shape : {Shape{"JAXJob", "", ""}, Shape{"PaddleJob", "", ""}}) {
+  for (const std::string_view kind : {"JAXJob", "PaddleJob"}) {
     for (const BackoffCase& row : cases) {
-      SCOPED_TRACE(fmt::format("{}: {}", shape.kind, row.about));
+      SCOPED_TRACE(fmt::format("{}: {}", kind, row.about));
       const TrainingWorld world = training_world(
-          training_tree(shape.kind, {{"Worker", 2, "OnFailure"}},
+          training_tree(kind, {{"Worker", 2, "OnFailure"}},
                         fmt::format("{{spec: {{runPolicy: {{backoffLimit: {}}}}}, status: "
                                     "{{restarts: {}}}}}",
                                     row.limit, row.restarts)),

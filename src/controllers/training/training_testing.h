@@ -156,9 +156,44 @@ inline std::string short_plan(const TrainingWorld& world, const TrainingPlan& pl
   return out;
 }
 
-// What the job has after it was seen once: Created, and a start time.
-inline constexpr std::string_view kStartedStatus =
-    "status: {startTime: '2023-11-14T22:13:20Z', conditions: [{type: Created, status: 'True', "
-    "reason: PyTorchJobCreated}]}";
+// A kind, or a version of it, with a leader and two others as most rows want it: three pods.
+struct JobShape {
+  std::string_view kind, leader, other;  // without `other` all three are of the leading type
+  std::string_view version = "v1";
+  bool leader_ends_it = true;  // the first pod's success is the job's
+
+  std::string about() const { return fmt::format("{} {} of {}", version, kind, leader); }
+  std::string_view type_of_others() const { return other.empty() ? leader : other; }
+  // 0 is the leader, 1 and on are the others.
+  std::string pod(int number) const {
+    if (number == 0) return leader == "Launcher" ? "launcher" : fmt::format("{}-0", lower(leader));
+    return fmt::format("{}-{}", lower(type_of_others()), other.empty() ? number : number - 1);
+  }
+  Json tree(std::string_view restart, std::string_view more = "") const {
+    std::vector<TypeDraft> types{{leader, other.empty() ? 3 : 1, restart}};
+    if (!other.empty()) types.push_back({other, 2, restart});
+    Json out = training_tree(kind, types, more);
+    if (version == "v1") return out;
+    return changed(std::move(out), "metadata: {annotations: {trainyard.dev/written-as: v2beta1}}");
+  }
+  // `{0} {1}` as the names of these pods.
+  std::string named(std::string_view text) const {
+    return fmt::format(fmt::runtime(text), pod(0), pod(1), pod(2), pod(3), pod(4));
+  }
+};
+inline constexpr JobShape kJobShapes[] = {
+    {"PyTorchJob", "Master", "Worker"},
+    {"PyTorchJob", "Worker", "", "v1", false},
+    {"TFJob", "Chief", "Worker"},
+    {"TFJob", "Master", "PS"},
+    {"TFJob", "Worker", ""},
+    {"XGBoostJob", "Master", "Worker"},
+    {"PaddleJob", "Master", "Worker"},
+    {"PaddleJob", "Worker", "", "v1", false},
+    {"JAXJob", "Worker", "", "v1", false},
+    {"MXJob", "Scheduler", "Worker"},
+    {"MPIJob", "Launcher", "Worker"},
+    {"MPIJob", "Launcher", "Worker", "v2beta1"},
+};
 
 }  // namespace yard

@@ -9,12 +9,19 @@ namespace {
 
 constexpr int kMostIndexes = 3;  // an index may name an index
 
+struct MachineManifest {
+  FetchedManifest manifest;
+  std::string index_digest;  // of what the name leads to, where that is an index
+};
+
 // The manifest for this machine that a name leads to.
-Result<FetchedManifest> machine_manifest(Registry& registry, ImageReference reference) {
+Result<MachineManifest> machine_manifest(Registry& registry, ImageReference reference) {
+  MachineManifest out;
   for (int i = 0; i <= kMostIndexes; ++i) {
-    FetchedManifest fetched = TRY(registry.manifest(reference, accepted_manifests()));
-    if (!is_index_type(fetched.media_type)) return fetched;
-    const ImageIndex index = TRY(parse_index(fetched.bytes));
+    out.manifest = TRY(registry.manifest(reference, accepted_manifests()));
+    if (!is_index_type(out.manifest.media_type)) return out;
+    const ImageIndex index = TRY(parse_index(out.manifest.bytes));
+    if (i == 0) out.index_digest = out.manifest.digest;
     reference.digest = TRY(choose_platform(index, machine_platform())).digest;
   }
   return registry_error(RegistryFault::BadManifest,
@@ -36,16 +43,23 @@ Result<std::string> small_blob(Registry& registry, const ImageReference& referen
   return out;
 }
 
-}  // namespace
-
-Result<PullOutcome> pull_image(ImageStore& store, Registry& registry, const PullRequest& request) {
-  const ImageReference reference = TRY(parse_reference(request.image));
+Result<PullOutcome> pull(ImageStore& store, Registry& registry, const PullRequest& request,
+                         const ImageReference& reference) {
   const Descriptor lock = TRY(store.lock_shared());
-  FetchedManifest fetched = TRY(machine_manifest(registry, reference));
   const std::string name = full_image_name(request.image);
   auto known = store.find(name);
-  if (known && known->from_registry && known->manifest_digest == fetched.digest)
-    return PullOutcome{std::move(*known), std::move(fetched.source), true};
+  if (known && known->origin == ImageOrigin::Registry) {
+    // Nothing but a head is asked for while the tag stays where it was.
+    auto tag = registry.manifest_digest(reference, accepted_manifests());
+    if (tag && tag->digest == tagged_digest(*known))
+      return PullOutcome{std::move(*known), std::move(tag->source), true};
+    // A refused head has no words: the question below brings them. Who is not there stays so.
+    if (!tag && (fault_of(tag.error()) == RegistryFault::Unavailable ||
+                 fault_of(tag.error()) == RegistryFault::TooMany))
+      return std::move(tag).error();
+  }
+  MachineManifest found = TRY(machine_manifest(registry, reference));
+  FetchedManifest& fetched = found.manifest;
   IncomingImage incoming;
   incoming.manifest = TRY(parse_manifest(fetched.bytes));
   incoming.manifest_bytes = std::move(fetched.bytes);
@@ -55,13 +69,25 @@ Result<PullOutcome> pull_image(ImageStore& store, Registry& registry, const Pull
   };
   TakeOptions options;
   options.name = name;
-  options.from_registry = true;
+  options.origin = ImageOrigin::Registry;
+  options.index_digest = std::move(found.index_digest);
   options.now = request.now;
   options.limits = request.limits;
   options.threads = request.threads;
   options.progress = request.progress;
   StoredImage taken = TRY(take_image(store, incoming, options));
   return PullOutcome{std::move(taken), std::move(fetched.source), false};
+}
+
+}  // namespace
+
+Result<PullOutcome> pull_image(ImageStore& store, Registry& registry, const PullRequest& request) {
+  const ImageReference reference = TRY(parse_reference(request.image));
+  auto out = pull(store, registry, request, reference);
+  // What it sent is not an image, or not the one it promised.
+  if (!out && out.error().reason == Reason::Invalid && mend_of(out.error()).empty())
+    set_mend(out.error(), mend_for(RegistryFault::BadManifest, {reference.registry}));
+  return out;
 }
 
 }  // namespace yard

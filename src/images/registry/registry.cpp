@@ -157,11 +157,11 @@ Result<FetchedManifest> Registry::manifest(const ImageReference& image,
   return out;
 }
 
-Result<std::string> Registry::manifest_digest(const ImageReference& image,
-                                              std::span<const std::string> accepted_media_types) {
+Result<TagDigest> Registry::manifest_digest(const ImageReference& image,
+                                            std::span<const std::string> accepted_media_types) {
   RegistryQuestion question = manifest_question(image, accepted_media_types);
   question.method = "HEAD";
-  std::string digest;
+  TagDigest out;
   Result<void> done = session_->along_routes(image, [&](const RegistryRoute& route) {
     return session_->with_retries(route, [&](int&) -> Result<void> {
       const ClientResponse response = TRY(session_->send(route, question));
@@ -169,13 +169,14 @@ Result<std::string> Registry::manifest_digest(const ImageReference& image,
       if (response.status == 405 || response.status == 501) return {};
       if (response.status != 200)
         return session_->refusal(route, fmt::format("manifests/{}", image.version()), response);
-      digest = trim(response.header("Docker-Content-Digest"));
+      out = {std::string(trim(response.header("Docker-Content-Digest"))), route.endpoint.name};
       return {};
     });
   });
   if (!done) return std::move(done).error();
-  if (is_digest(digest)) return digest;
-  return TRY(manifest(image, accepted_media_types)).digest;
+  if (is_digest(out.digest)) return out;
+  FetchedManifest fetched = TRY(manifest(image, accepted_media_types));
+  return TagDigest{std::move(fetched.digest), std::move(fetched.source)};
 }
 
 Result<void> Registry::blob(const ImageReference& image, const BlobDescriptor& blob,
@@ -194,7 +195,13 @@ Result<void> Registry::blob(const ImageReference& image, const BlobDescriptor& b
                              [&](const ClientResponse& head) { return transfer.sink_for(head); });
           if (transfer.is_whole()) return {};
           if (transfer.reached() - before >= kWorthResetting) failures = 0;
-          if (!response) return std::move(response).error();
+          if (!response) {
+            Error failure = std::move(response).error();
+            if (transfer.reached() > 0)
+              failure.message = fmt::format("{} is cut off after {} of {} bytes: {}", blob.digest,
+                                            transfer.reached(), blob.size, failure.message);
+            return failure;
+          }
           if (response->status != 200 && response->status != 206)
             return session_->refusal(route, fmt::format("blobs/{}", blob.digest), *response);
           return registry_error(RegistryFault::Unavailable,

@@ -28,6 +28,10 @@ struct FetchedManifest {
   std::string source;  // the mirror or registry it came from, host[:port]
 };
 
+struct TagDigest {
+  std::string digest, source;
+};
+
 struct RegistrySetup {
   RegistryConfig config;
   std::vector<DockerConfig> logins;         // in the order they are tried
@@ -53,8 +57,8 @@ class Registry {
                                    std::span<const std::string> accepted_media_types);
   // The digest a tag has right now: whether it has moved. No body is fetched where the registry
   // can say it.
-  Result<std::string> manifest_digest(const ImageReference& image,
-                                      std::span<const std::string> accepted_media_types);
+  Result<TagDigest> manifest_digest(const ImageReference& image,
+                                    std::span<const std::string> accepted_media_types);
   // The bytes of a blob from `offset` on, in order; after a cut it goes on where it was. Exactly
   // `blob.size` - `offset` bytes reach the sink on success; their digest is the caller's to check,
   // who hashes them anyway. An error of the sink ends the call with that error.

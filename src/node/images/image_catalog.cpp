@@ -54,7 +54,7 @@ ImageEntry entry_of(const StoredImage& image, const std::string& folder) {
   unpacked->volumes = image.config.volumes;
   unpacked->id = image_id_of(image);
   unpacked->bytes = image.bytes;
-  unpacked->from_registry = image.from_registry;
+  unpacked->origin = image.origin;
   unpacked->users = parse_users(file_of_image(*unpacked, "etc/passwd"));
   unpacked->groups = parse_groups(file_of_image(*unpacked, "etc/group"));
   ImageEntry out;
@@ -94,7 +94,8 @@ void ImageCatalog::refresh() {
     const auto text = read_small_file(path, kMostFileBytes);
     const auto image = text ? read_stored_image(*text) : std::nullopt;
     if (image)
-      files[path] = {facts.st_ino, image->name, image->manifest_digest, entry_of(*image, folder_)};
+      files[path] = {facts.st_ino, image->name, tagged_digest(*image), image->manifest_digest,
+                     entry_of(*image, folder_)};
   }
   files_ = std::move(files);
   by_name_.clear();
@@ -112,7 +113,9 @@ const ImageEntry* ImageCatalog::find(std::string_view image) {
   if (at == std::string_view::npos) return nullptr;
   const std::string wanted = repository_of(full_image_name(image));
   for (const auto& [path, file] : files_) {
-    if (file.digest == image.substr(at + 1) && repository_of(file.name) == wanted)
+    const std::string_view digest = image.substr(at + 1);
+    if ((file.digest == digest || file.manifest_digest == digest) &&
+        repository_of(file.name) == wanted)
       return &file.entry;
   }
   return nullptr;

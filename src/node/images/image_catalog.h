@@ -32,7 +32,7 @@ class ImageCatalog {
  private:
   struct File {
     std::uint64_t inode = 0;
-    std::string name, digest;
+    std::string name, digest, manifest_digest;  // `digest` is what its tag leads to
     ImageEntry entry;
   };
   void refresh();

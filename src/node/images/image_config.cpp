@@ -204,6 +204,14 @@ std::optional<ConfigProblem> read_image_config(const Json& section, const HomeOf
           member.value().is_string() ? std::string_view(member.value().get_string()) : "");
       if (!size || size->value() <= 0) return ConfigProblem{{key}, "must be a size, as 50Gi is"};
       out.size_limit = size->value();
+    } else if (key == "stores") {
+      if (!member.value().is_array())
+        return ConfigProblem{{key}, "must be a list of folders; [] for none"};
+      out.stores.emplace();
+      for (const Json& each : member.value().get_array()) {
+        out.stores->emplace_back();
+        if (auto problem = read_path(each, home, {key}, out.stores->back())) return problem;
+      }
     } else if (key == "prefer") {
       const std::string_view word =
           member.value().is_string() ? std::string_view(member.value().get_string()) : "";
@@ -214,7 +222,8 @@ std::optional<ConfigProblem> read_image_config(const Json& section, const HomeOf
                                     : ImagePrefer::Map;
     } else {
       return ConfigProblem{
-          {key}, "is no setting; known are fallback, map, prefer, registries and sizeLimit"};
+          {key},
+          "is no setting; known are fallback, map, prefer, registries, sizeLimit and stores"};
     }
   }
   return std::nullopt;

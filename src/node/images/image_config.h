@@ -41,6 +41,8 @@ struct ImageConfig {
   ImageFallback fallback = ImageFallback::Host;
   RegistryConfig registries;  // mirrors, authorities and what may be plain
   ImagePrefer prefer = ImagePrefer::Map;
+  // Folders of podman's and docker's own images; none said: where these keep them.
+  std::optional<std::vector<std::string>> stores;
   std::int64_t size_limit = 0;  // of all that was pulled or loaded; 0: none
 };
 

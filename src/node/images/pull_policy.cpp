@@ -8,10 +8,20 @@
 
 namespace yard {
 
-bool needs_pull(const PullFacts& facts) {
-  if (!facts.asks_registry || facts.policy == "Never" || facts.is_done) return false;
-  if (!facts.is_present) return true;
-  return facts.policy == "Always" && facts.is_from_registry;
+PullNeed pull_need(const PullFacts& facts) {
+  if (facts.is_done) return {};
+  PullNeed out;
+  // A loaded image is not asked for again: nobody else may have it.
+  out.from_registry =
+      facts.asks_registry && facts.policy != "Never" &&
+      (!facts.is_present || (facts.policy == "Always" && facts.origin == ImageOrigin::Registry));
+  // Always is the registry's word. Else what lies here costs no network; and what was built again
+  // since it was taken over is another image.
+  const bool is_newer_here =
+      !facts.local_id.empty() && (!facts.is_present || (facts.origin == ImageOrigin::LocalStore &&
+                                                        facts.id != facts.local_id));
+  out.from_stores = is_newer_here && !(out.from_registry && facts.policy == "Always");
+  return out;
 }
 
 Duration pull_back_off(int failures) {
@@ -31,6 +41,10 @@ std::string go_duration(Duration length) {
   if (minutes == 0) return seconds + "s";
   if (minutes < 60) return fmt::format("{}m{}s", minutes, seconds);
   return fmt::format("{}h{}m{}s", minutes / 60, minutes % 60, seconds);
+}
+
+std::string already_present(std::string_view image) {
+  return fmt::format("Container image {} already present on machine", quoted(image));
 }
 
 std::string pull_success(std::string_view image, const PullTimes& times, std::int64_t bytes) {

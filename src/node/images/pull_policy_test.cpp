@@ -11,23 +11,36 @@
 namespace yard {
 namespace {
 
-TEST(NeedsPull, FollowsThePolicy) {
+TEST(PullNeed, FollowsThePolicy) {
   struct Row {
     const char* sentence;
     PullFacts facts;
-    bool pulls;
+    PullNeed need;
   };
+  using enum ImageOrigin;
+  const PullNeed nothing{}, registry{false, true}, stores{true, false}, both{true, true};
   const Row rows[] = {
-      {"an absent image is pulled", {"IfNotPresent", false, false, true, false}, true},
-      {"a present one is not", {"IfNotPresent", true, true, true, false}, false},
-      {"Always asks again", {"Always", true, true, true, false}, true},
-      {"but once a start", {"Always", true, true, true, true}, false},
-      {"and not for what was loaded by hand", {"Always", true, false, true, false}, false},
-      {"Never never does", {"Never", false, false, true, false}, false},
-      {"without a registry nobody is asked", {"Always", false, false, false, false}, false},
+      {"an absent image is pulled", {"IfNotPresent", false, Loaded, "", "", true}, registry},
+      {"a present one is not", {"IfNotPresent", true, Registry, "a", "", true}, nothing},
+      {"Always asks again", {"Always", true, Registry, "a", "", true}, registry},
+      {"but once a start", {"Always", true, Registry, "a", "", true, true}, nothing},
+      {"and not for what was loaded by hand", {"Always", true, Loaded, "a", "", true}, nothing},
+      {"Never never does", {"Never", false, Loaded, "", "", true}, nothing},
+      {"without a registry nobody is asked", {"Always", false, Loaded, "", "", false}, nothing},
+      {"what podman has is taken", {"IfNotPresent", false, Loaded, "", "a", false}, stores},
+      {"before a registry is asked", {"IfNotPresent", false, Loaded, "", "a", true}, both},
+      {"also with Never: it is on this machine", {"Never", false, Loaded, "", "a", true}, stores},
+      {"but Always is the registry's word", {"Always", false, Loaded, "", "a", true}, registry},
+      {"where there is one", {"Always", false, Loaded, "", "a", false}, stores},
+      {"it is taken once", {"IfNotPresent", true, LocalStore, "a", "a", false}, nothing},
+      {"and again when it was built anew",
+       {"IfNotPresent", true, LocalStore, "a", "b", false},
+       stores},
+      {"what was loaded by hand stays", {"IfNotPresent", true, Loaded, "a", "b", false}, nothing},
+      {"as does what was pulled", {"IfNotPresent", true, Registry, "a", "b", true}, nothing},
   };
   for (const Row& row : rows)
-    EXPECT_EQ(needs_pull(row.facts), row.pulls) << row.sentence;
+    EXPECT_EQ(pull_need(row.facts), row.need) << row.sentence;
 }
 
 TEST(PullBackOff, DoublesUpToFiveMinutes) {

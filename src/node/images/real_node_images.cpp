@@ -25,17 +25,24 @@ std::string order_text(const PullOrder& order, const ImageConfig& config, std::i
   JsonArray secrets;
   for (const ImagePullSecret& each : order.secrets)
     secrets.push_back(JsonObject{{"type", each.type}, {"content", each.content}});
+  JsonArray stores;
+  if (order.from.from_stores)
+    for (const std::string& each : config.stores.value_or(std::vector<std::string>()))
+      stores.emplace_back(each);
   return to_text(JsonObject{{"image", order.image},
                             {"now", now},
                             {"secrets", std::move(secrets)},
                             {"sizeLimit", config.size_limit},
+                            {"stores", std::move(stores)},
+                            {"fromRegistry", order.from.from_registry},
                             {"registries", to_json(config.registries)}}) +
          "\n";
 }
 
 // One image asked for with other logins is another pull: nobody gets what others may see.
 std::string key_of(const PullOrder& order) {
-  std::string out = full_image_name(order.image);
+  std::string out = fmt::format("{} {} {}", full_image_name(order.image), order.from.from_stores,
+                                order.from.from_registry);
   for (const ImagePullSecret& each : order.secrets)
     out += "\n" + hex(hash_bytes(each.content));
   return out;
@@ -44,7 +51,10 @@ std::string key_of(const PullOrder& order) {
 }  // namespace
 
 RealNodeImages::RealNodeImages(Loop& loop, PullerOptions options)
-    : loop_(loop), options_(std::move(options)), catalog_(options_.state_folder) {}
+    : loop_(loop),
+      options_(std::move(options)),
+      catalog_(options_.state_folder),
+      stores_(options_.config.stores.value_or(std::vector<std::string>())) {}
 
 RealNodeImages::~RealNodeImages() {
   *alive_ = false;
@@ -57,20 +67,27 @@ RealNodeImages::~RealNodeImages() {
 }
 
 bool RealNodeImages::asks_registry(std::string_view image, bool has_secrets) const {
+  if (options_.config.prefer == ImagePrefer::Host) return false;
   return has_secrets || options_.config.prefer == ImagePrefer::Image ||
          names_registry_of(options_.config, image);
 }
 
-void RealNodeImages::pull(PullOrder order, std::function<void(const Result<PulledImage>&)> done) {
+std::string RealNodeImages::local_id(std::string_view image) {
+  if (options_.config.prefer == ImagePrefer::Host) return "";
+  std::string id = stores_.find(image);
+  return unreadable_.contains(id) ? "" : id;
+}
+
+void RealNodeImages::pull(PullOrder order, PullListener listener) {
   const std::string key = key_of(order);
   auto& job = jobs_[key];
   if (job != nullptr) {
-    job->done.push_back(std::move(done));
+    job->listeners.push_back(std::move(listener));
     return;
   }
   job = std::make_unique<Job>();
   job->order = std::move(order);
-  job->done.push_back(std::move(done));
+  job->listeners.push_back(std::move(listener));
   job->asked = loop_.now();
   waiting_.push_back(key);
   loop_.post([this, alive = alive_] {
@@ -147,7 +164,23 @@ void RealNodeImages::read_line(Job& job, std::string_view line) {
   if (!parsed) return;
   const std::string_view type = text_at(parsed->value, {"type"});
   if (type == "error") job.problem = text_at(parsed->value, {"message"});
-  if (type == "done") job.bytes = int_at(parsed->value, {"bytes"});
+  if (type == "unreadable") {
+    log_warning("image {} is not taken from this machine's other tools: {}", job.order.image,
+                text_at(parsed->value, {"message"}));
+    unreadable_.emplace(text_at(parsed->value, {"id"}));
+  }
+  if (type == "done") {
+    job.bytes = int_at(parsed->value, {"bytes"});
+    job.was_local = bool_at(parsed->value, {"wasLocal"});
+  }
+  if (type == "progress") {
+    const auto count = [&](const char* key) { return int_at(parsed->value, {key}); };
+    const TakeProgress progress{static_cast<std::size_t>(count("layersDone")),
+                                static_cast<std::size_t>(count("layers")), count("bytes"),
+                                count("totalBytes")};
+    for (const PullListener& each : job.listeners)
+      each.progress(progress, loop_.now() - job.began);
+  }
 }
 
 void RealNodeImages::finish(const std::string& key) {
@@ -164,13 +197,13 @@ void RealNodeImages::finish(const std::string& key) {
     job->problem = "the process that pulled it ended before its time";
   const Time now = loop_.now();
   const Result<PulledImage> outcome =
-      job->problem.empty()
-          ? Result<PulledImage>(PulledImage{job->bytes, now - job->began, now - job->asked})
-          : Result<PulledImage>(error(Reason::InternalError, job->problem));
+      job->problem.empty() ? Result<PulledImage>(PulledImage{job->bytes, now - job->began,
+                                                             now - job->asked, job->was_local})
+                           : Result<PulledImage>(error(Reason::InternalError, job->problem));
   if (!outcome)
     log_warning("image {} was not pulled: {}", job->order.image, outcome.error().message);
-  for (const auto& each : job->done)
-    each(outcome);
+  for (const PullListener& each : job->listeners)
+    each.done(outcome);
   begin_waiting();
 }
 

@@ -4,9 +4,11 @@
 
 #include <deque>
 #include <memory>
+#include <set>
 
 #include "base/descriptor.h"
 #include "base/loop.h"
+#include "images/local_stores.h"
 #include "node/images/node_images.h"
 
 namespace yard {
@@ -28,18 +30,20 @@ class RealNodeImages : public NodeImages {
   std::uint64_t version() override { return catalog_.version(); }
   void touch(std::string_view image) override { catalog_.touch(image); }
   bool asks_registry(std::string_view image, bool has_secrets) const override;
-  void pull(PullOrder order, std::function<void(const Result<PulledImage>&)> done) override;
+  std::string local_id(std::string_view image) override;
+  void pull(PullOrder order, PullListener listener) override;
 
  private:
   struct Job {
     PullOrder order;
-    std::vector<std::function<void(const Result<PulledImage>&)>> done;
+    std::vector<PullListener> listeners;
     Time asked{}, began{};
     Descriptor output;
     int pid = 0;
     std::string text;  // lines that came and are not read yet
     std::string problem;
     std::int64_t bytes = -1;  // of the image, once it is here
+    bool was_local = false;
   };
   void begin_waiting();
   Result<void> spawn(Job& job);
@@ -50,6 +54,8 @@ class RealNodeImages : public NodeImages {
   Loop& loop_;
   PullerOptions options_;
   ImageCatalog catalog_;
+  LocalStores stores_;
+  std::set<std::string> unreadable_;  // ids of local images that cannot be read
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::deque<std::string> waiting_;
   int running_ = 0;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "node/images/pull_policy.h"
 
 namespace yard {
 namespace {
@@ -229,8 +230,7 @@ std::string pulled_message(std::string_view image, const ImageResolution& resolu
     return fmt::format("Container image {} is mapped to {} by images.map {} of the config",
                        quoted(image), shown(resolution.entry), quoted(resolution.pattern));
   }
-  if (resolution.rung == ImageRung::Unpacked)
-    return fmt::format("Container image {} already present on machine", quoted(image));
+  if (resolution.rung == ImageRung::Unpacked) return already_present(image);
   if (resolution.is_offered) {
     return fmt::format(
         "Container image {} is not mapped: {} runs in its place, as `trainyard run` "

@@ -21,6 +21,7 @@ struct ImageResolution {
 
   int pulled_for = -1;  // the run of the container that it was just pulled for
   std::string pulled_words;
+  std::string pull_progress;  // how far the pull that the container waits for has come
 
   // Why there is nothing to run, as a container's waiting reason; "" where there is.
   std::string reason, message;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "images/stored_image.h"
 
 namespace yard {
 
@@ -30,7 +31,7 @@ struct UnpackedImage {
   std::string user, stop_signal, id;
   std::vector<std::string> volumes;
   std::int64_t bytes = 0;
-  bool from_registry = false;
+  ImageOrigin origin = ImageOrigin::Loaded;
   std::vector<ImageUser> users;
   std::vector<ImageGroup> groups;
 };
