@@ -71,8 +71,9 @@ class Agent {
     std::string uid, ns, name;
     bool busy = false;  // a write is under way; then the pod is looked at again
     bool again = false;
-    bool posted = false;  // a look is on its way
-    ObjectPtr object;     // what `tree` was read from
+    bool posted = false;      // a look is on its way
+    bool keeps_tree = false;  // it is in with_tree_
+    ObjectPtr object;         // what `tree` was read from
     Json tree;
     std::optional<Time> hold_status;  // its first status waits until then for something to tell
     bool starting = false;
