@@ -104,6 +104,15 @@ def test_what_podman_has_runs_and_is_never_changed(own_yard, podman):
         assert "is not taken from this machine's other tools" in stream.read()
 
 
+def test_a_store_without_overlayfs_is_read_too(own_yard, tmp_path):
+    """As podman makes it where its kernel or its disk refuses: each layer a whole copy."""
+    podman = Podman(tmp_path, driver="vfs")
+    podman.make("me/app:1", "vfs")
+    podman.open_to(own_yard)
+    up_with(own_yard, stores=[podman.store])
+    assert said(own_yard, pod_of("one", "me/app:1")) == "vfs\n"
+
+
 @pytest.fixture
 def docker(tmp_path):
     """docker(*arguments, stdin=): a daemon's client; the daemon has namespaces and a folder of its own, without a network."""
