@@ -1,7 +1,9 @@
 """Images of other tools: what podman and buildah have in their own store, and archives, there and back."""
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -100,6 +102,59 @@ def test_what_podman_has_runs_and_is_never_changed(own_yard, podman):
     assert third != second and said(own_yard, pod_of("three", "me/app:1", command=["echo", "host"])) == "host\n"
     with open(os.path.join(own_yard.state, "server.log"), encoding="utf-8") as stream:
         assert "is not taken from this machine's other tools" in stream.read()
+
+
+def test_a_store_without_overlayfs_is_read_too(own_yard, tmp_path):
+    """As podman makes it where its kernel or its disk refuses: each layer a whole copy."""
+    podman = Podman(tmp_path, driver="vfs")
+    podman.make("me/app:1", "vfs")
+    podman.open_to(own_yard)
+    up_with(own_yard, stores=[podman.store])
+    assert said(own_yard, pod_of("one", "me/app:1")) == "vfs\n"
+
+
+@pytest.fixture
+def docker(tmp_path):
+    """docker(*arguments, stdin=): a daemon's client; the daemon has namespaces and a folder of its own, without a network."""
+    if not shutil.which("dockerd") or os.geteuid() != 0:
+        pytest.skip("NOT TRIED: needs root and a dockerd with overlay2 on the path (Debian's docker.io; nothing of it need run)")
+    folder = tempfile.mkdtemp(prefix="yard-docker-", dir="/tmp")  # sockets want a short path
+    address = f"unix://{folder}/socket"
+    with open(os.path.join(folder, "log"), "wb") as log:
+        daemon = subprocess.Popen(["unshare", "--mount", "--net", "dockerd", "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec",
+                                   "--pidfile", f"{folder}/pid", "-H", address, "--iptables=false", "--ip6tables=false", "--bridge=none",
+                                   "--storage-driver=overlay2"], stdout=log, stderr=log)
+
+    def run(*arguments, stdin=None):
+        done = subprocess.run(["docker", "-H", address, *arguments], input=stdin, capture_output=True, timeout=60,
+                              env={**os.environ, "DOCKER_BUILDKIT": "0", "HOME": folder})
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
+    run.store = os.path.join(folder, "data")
+    try:
+        eventually(lambda: run("version"), deadline_s=30, about="dockerd answers")
+        yield run
+    finally:
+        daemon.terminate()
+        daemon.wait(timeout=30)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_what_docker_has_runs(own_yard, docker):
+    docker("import", "--change", "ENV PATH=/bin", "-", "base:1",
+           stdin=tar_of({**busybox_layer(), "gone": "x", "linked": "same", "again": {"hard": "linked"}}))
+    recipe = ('FROM base:1\nRUN ["/bin/busybox", "rm", "/gone"]\nRUN ["/bin/sh", "-c", "echo docker > /word"]\nWORKDIR /etc\n'
+              'ENTRYPOINT ["/bin/cat", "/word"]\n')
+    docker("build", "--network", "none", "-t", "me/app:1", "-", stdin=recipe.encode())
+    made = docker("inspect", "--format", "{{.Id}}", "me/app:1").strip()
+    if own_yard.user:
+        subprocess.run(["chown", "-R", f"{own_yard.user.pw_uid}:{own_yard.user.pw_gid}", os.path.dirname(docker.store)], check=True)
+    up_with(own_yard, stores=[docker.store])
+    assert said(own_yard, pod_of("one", "docker.io/me/app:1")) == "docker\n"
+    assert status(own_yard, "one")["containerStatuses"][0]["imageID"] == made
+    looks = {"command": ["sh", "-c", "echo $(pwd) $(cat /again); test ! -e /gone"]}
+    assert said(own_yard, pod_of("looks", "me/app:1", **looks)) == "/etc same\n"
+    assert status(own_yard, "looks")["phase"] == "Succeeded"
 
 
 def test_a_registry_is_asked_only_when_podman_has_not_got_it(own_yard, podman, registry):
