@@ -137,6 +137,24 @@ Result<Change> plan_scale_update(const WriteContext& context, const ObjectPtr& l
 
 namespace {
 
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+// A conflict in the words of the Scale that was sent.
+Error as_of_scale(Error failure, const Kind& kind) {
+  if (failure.reason != Reason::Conflict) return failure;
+  const std::string version = " using " + kind.api_version();
+  replace_all(failure.message, version, " using autoscaling/v1");
+  replace_all(failure.message, kind.scale->spec_replicas, ".spec.replicas");
+  for (Cause& cause : failure.details.causes) {
+    replace_all(cause.message, version, " using autoscaling/v1");
+    if (cause.field == kind.scale->spec_replicas) cause.field = ".spec.replicas";
+  }
+  return failure;
+}
+
 // An applied Scale owns the replicas of the object it scales, and says so there.
 Result<Change> plan_scale_apply(const WriteContext& context, const ObjectPtr& live,
                                 const RequestBody& body) {
@@ -160,7 +178,9 @@ Result<Change> plan_scale_apply(const WriteContext& context, const ObjectPtr& li
       {"apiVersion", kind.api_version()}, {"kind", kind.kind}, {"metadata", std::move(metadata)}};
   if (const Json* replicas = find_path(decoded.tree, {"spec", "replicas"}))
     set_at(config, kind.scale->spec_replicas, *replicas);
-  return plan_patch(context, live, PatchType::Apply, {body.content_type, to_text(config)});
+  auto planned = plan_patch(context, live, PatchType::Apply, {body.content_type, to_text(config)});
+  if (!planned) return as_of_scale(planned.error(), kind);
+  return planned;
 }
 
 }  // namespace

@@ -446,6 +446,8 @@ Result<void> report_repeated_keys(const WriteContext& context, std::string_view 
                    join(warnings, "\n  "));
 }
 
+constexpr std::string_view kUntyped = "failed to create typed patch object";
+
 Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
                            const RequestBody& body) {
   const Kind& kind = *context.kind;
@@ -479,10 +481,9 @@ Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
   }
   metadata_of(config)["name"] = context.name;
   TRY(check_namespace(context, metadata_of(config)));
-  auto findings = conform(config, *kind.schema, kind.kind);
-  const std::string subject =
-      fmt::format("failed to create typed patch object ({}/{}; {}/{}, Kind={})", context.ns,
-                  context.name, kind.group, kind.version, kind.kind);
+  auto findings = conform(config, *kind.schema, kind.kind, EmptyValues::Kept);
+  const std::string subject = fmt::format("{} ({}/{}; {}/{}, Kind={})", kUntyped, context.ns,
+                                          context.name, kind.group, kind.version, kind.kind);
   if (!findings) return error(Reason::BadRequest, subject + ": " + findings.error().message);
   if (!findings->unknown_fields.empty()) {
     return error(Reason::BadRequest, fmt::format("{}: .{}: field not declared in schema", subject,
@@ -500,15 +501,18 @@ Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
           "uid mismatch: the provided object specified uid, and no existing object was found");
     }
     Json merged = TRY(apply_config(nullptr, config, *kind.schema, options));
+    TRY(conform(merged, *kind.schema, kind.kind));
     return create_from(context, std::move(merged), std::move(warnings), true);
   }
   const Json live_tree = tree_as_shown(kind, *live);
   auto merged = apply_config(&live_tree, config, *kind.schema, options);
   if (!merged) {
     Error why = std::move(merged).error();
-    if (why.reason == Reason::BadRequest) why.message = subject + ": " + why.message;
+    if (why.reason == Reason::BadRequest && !why.message.starts_with(kUntyped))
+      why.message = subject + ": " + why.message;
     return why;
   }
+  TRY(conform(*merged, *kind.schema, kind.kind));
   return update_from(context, *live, live_tree, std::move(*merged), std::move(warnings), true,
                      true);
 }

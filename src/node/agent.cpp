@@ -265,7 +265,7 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
           pull != pod.pulls.end()) {
         image.pulled_for = pull->second.done_for;
         image.pulled_words = pull->second.words;
-        image.pull_progress = pull_shown(pull->second);
+        image.pull_progress = pull_shown(pod, pull->second);
       }
       world.images.emplace(text_at(container, {"name"}), std::move(image));
     }

@@ -150,7 +150,7 @@ class Agent {
                   const ImageResolution& resolution);
   void begin_pull(Pod& pod, const Json& tree, const PodPlan::Start& start, const std::string& image,
                   const PullNeed& from);
-  std::string pull_shown(Pull& pull) const;
+  std::string pull_shown(Pod& pod, Pull& pull);
   void tell_pull(const std::string& uid, const std::string& container, const TakeProgress& progress,
                  Duration elapsed);
   void finish_pull(const std::string& uid, const PodPlan::Start& start, const std::string& image,

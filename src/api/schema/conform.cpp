@@ -50,7 +50,8 @@ std::string go_type(const Schema& schema) {
 // leaf would cost more than the checks.
 class Conformer {
  public:
-  explicit Conformer(std::string_view root_name) : struct_name_(root_name) {}
+  Conformer(std::string_view root_name, EmptyValues empty)
+      : struct_name_(root_name), keeps_empty_(empty == EmptyValues::Kept) {}
 
   bool conform(Json& value, const Schema& schema);
 
@@ -86,6 +87,7 @@ class Conformer {
 
   std::vector<Step> path_;
   std::string_view struct_name_;
+  const bool keeps_empty_;
 };
 
 bool Conformer::conform(Json& value, const Schema& schema) {
@@ -167,7 +169,7 @@ bool Conformer::conform_member(std::string_view name, Json& value, const Schema&
   if (!conform(value, *schema)) return false;
   path_.pop_back();
   // Go's zero time is shown as null.
-  drop = value.is_null() || (field != nullptr && is_left_out(*field, value));
+  drop = value.is_null() || (!keeps_empty_ && field != nullptr && is_left_out(*field, value));
   return true;
 }
 
@@ -354,8 +356,9 @@ void Conformer::note_unknown(std::string_view name) {
 
 }  // namespace
 
-Result<DecodeFindings> conform(Json& tree, const Schema& schema, std::string_view type_name) {
-  Conformer conformer(type_name);
+Result<DecodeFindings> conform(Json& tree, const Schema& schema, std::string_view type_name,
+                               EmptyValues empty) {
+  Conformer conformer(type_name, empty);
   if (!conformer.conform(tree, schema)) return std::move(conformer.failure);
   return std::move(conformer.findings);
 }

@@ -17,7 +17,11 @@ struct DecodeFindings {
 // `json: cannot unmarshal number into Go struct field ConfigMap.data of type string`), removes what
 // the schema does not know and notes it, drops nulls of built-in types. Quantities are checked and
 // canonicalised, times normalised. `type_name` is the Go-like name errors begin with (the kind).
-Result<DecodeFindings> conform(Json& tree, const Schema& schema, std::string_view type_name);
+// Empty values that Go leaves out of what it writes go too, unless they are Kept: who applies one
+// owns it.
+enum class EmptyValues { LeftOut, Kept };
+Result<DecodeFindings> conform(Json& tree, const Schema& schema, std::string_view type_name,
+                               EmptyValues empty = EmptyValues::LeftOut);
 
 struct ProtobufObject {
   std::string api_version;
