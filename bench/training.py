@@ -117,6 +117,21 @@ def ddp_by_hand(command):
     return wall, cpu_said(first) + cpu_said(processes[1].communicate(timeout=120)[0])
 
 
+def ddp_by_torchrun(script):
+    """As information: what its own launcher takes for the same two ranks."""
+    began = time.monotonic()
+    subprocess.run(["/usr/bin/python3", "-m", "torch.distributed.run", "--nproc_per_node=2", "--standalone", script],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, timeout=120)
+    return time.monotonic() - began
+
+
+def plans(run, load_program):
+    """One look at a job of a thousand replicas, in a process of its own."""
+    done = subprocess.run([load_program, "plan", "--replicas", "1000"], capture_output=True, text=True, timeout=120, check=True)
+    for name, value in json.loads(done.stdout).items():
+        run.figures[(f"plan {name}", "ours")] = [value]
+
+
 def ddp(run, start_ours, stop):
     if not has_torch():
         print("bench: LOUD: python3-torch is not installed, the DDP row is missing (tools/setup run)", file=sys.stderr)
@@ -125,12 +140,16 @@ def ddp(run, start_ours, stop):
     server = start_ours(folder)
     api = Socket(folder)
     program = example()[1]
+    script = os.path.join(run.scratch, "ddp.py")
+    with open(script, "w", encoding="utf-8") as stream:
+        stream.write(program)
     by_hand = lambda rank, port: ["/usr/bin/python3", "-u", "-c", program]
     ddp_by_hand(by_hand)                # the page cache is warm for both
     for number in range(run.plan.ddp_rounds):
         for ours in ((True, False) if number % 2 == 0 else (False, True)):
             wall, cpu = ddp_through_us(api, folder, f"ddp-{number}") if ours else ddp_by_hand(by_hand)
             run.figures.setdefault(("ddp ours" if ours else "ddp by hand", "ours"), []).append({"wall": wall, "cpu": cpu})
+        run.figures.setdefault(("ddp torchrun", "ours"), []).append(ddp_by_torchrun(script))
     hand, ours = run.figures[("ddp by hand", "ours")], run.figures[("ddp ours", "ours")]
     middle = lambda rows, key: sorted(row[key] for row in rows)[len(rows) // 2]
     for key in ("wall", "cpu"):
@@ -185,6 +204,10 @@ def rows(made, Bar):
     made.add("2-rank DDP job: CPU more than by hand", "ddp more cpu", unit="s", bar=Bar("≤ 150 ms", ours_at_most=0.15))
     made.add("2-rank DDP by hand: wall", "ddp hand wall", unit="s")
     made.add("2-rank DDP by hand: CPU of both ranks", "ddp hand cpu", unit="s")
+    made.add("2-rank DDP by torchrun: wall", "ddp torchrun", unit="s")
+    made.add("a look at a job of 1,000 replicas that run", "plan steady_ms", unit="ms", bar=Bar("≤ 5 ms", ours_at_most=5))
+    made.add("a look while they are made, 50 at a time", "plan making_ms", unit="ms", bar=Bar("≤ 5 ms", ours_at_most=5))
+    made.add("all looks until they are made", "plan all_ms", unit="ms")
     title = f"{JOBS:,} PyTorchJobs × 4 on {NODES} simulated nodes"
     made.add(f"{title}: all Running", "thousand", "running", unit="s", bar=Bar("≤ 3 s", ours_at_most=3))
     made.add(f"{title}: all Succeeded ({PLAYED_S} s of it played)", "thousand", "succeeded", unit="s",

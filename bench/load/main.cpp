@@ -9,6 +9,7 @@
 //   list, table     --connections 1 --seconds 2
 //   watch           --watchers 1000 --rate 10 --seconds 10
 //   ready           waits until /readyz is answered --seconds 30
+//   plan            what a look at a training job of --replicas 1000 costs; needs no server
 //
 // All but `ready` take --namespace. One JSON object is printed; 1 is returned when the load could
 // not be carried out, with a sentence on the error stream.
@@ -27,6 +28,7 @@
 #include "base/strings.h"
 #include "load/closed_loop.h"
 #include "load/costs.h"
+#include "load/plan_load.h"
 #include "load/requests.h"
 #include "load/watch_load.h"
 
@@ -143,6 +145,7 @@ Result<std::string> wait_until_ready(const std::string& kubeconfig, const Option
 Result<std::string> run(const std::string& verb, const Options& options) {
   const std::string kubeconfig = options.text("kubeconfig", "");
   if (verb == "ready") return wait_until_ready(kubeconfig, options);
+  if (verb == "plan") return measure_plans(static_cast<int>(options.count("replicas", 1000)));
   const Target target = TRY(read_target(kubeconfig));
   if (verb == "watch") return run_watch(target, options);
   for (const char* known : {"create", "get", "patch", "list", "table"}) {

@@ -232,10 +232,13 @@ class Follower {
   // Kept up to date below on a terminal, a line now and then elsewhere.
   void say_pull(const Json& pod, const std::string& uid, const std::string& pull) {
     ComingImage& coming = pulls_[uid];
-    coming.text = fmt::format("pod {} is {}", name_of(pod), pull);
+    // The line below is short: the numbers must fit into it.
+    const size_t numbers = pull.find(": ");
+    coming.text = fmt::format("{}: pulling {}", name_of(pod),
+                              numbers == std::string::npos ? pull : pull.substr(numbers + 2));
     if (world_.shows_progress || world_.now() - coming.said < kPullSaidEvery) return;
     coming.said = world_.now();
-    say(coming.text);
+    say(fmt::format("pod {} is {}", name_of(pod), pull));
   }
 
   // Why it is in that state, as far as its status tells.

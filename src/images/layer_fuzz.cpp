@@ -12,13 +12,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// In memory, for as long as the fuzzer runs.
+struct FolderOfAll {
+  FolderOfAll() { yard::check(::mkdtemp(path.data()) != nullptr, "there is memory for files"); }
+  ~FolderOfAll() { (void)yard::remove_tree(path); }
+  std::string path = "/dev/shm/yard-layer-fuzz-XXXXXX";
+};
+
 const std::string& folder_of_all() {
-  static const std::string kFolder = [] {
-    std::string path = "/dev/shm/yard-layer-fuzz-XXXXXX";
-    yard::check(::mkdtemp(path.data()) != nullptr, "there is memory for files");
-    return path;
-  }();
-  return kFolder;
+  static const FolderOfAll kFolder;
+  return kFolder.path;
 }
 
 bool is_alone(const std::string& folder, const std::string& name) {

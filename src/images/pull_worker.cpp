@@ -56,26 +56,27 @@ Result<void> make_room(ImageStore& store, const std::string& state_folder, const
 }
 
 // From podman's or docker's folders, where they have it and we may read it.
-std::optional<StoredImage> take_local(ImageStore& store, const Json& order,
-                                      const TakeOptions& options) {
+Result<std::optional<StoredImage>> take_local(ImageStore& store, const Json& order,
+                                              const TakeOptions& options) {
+  const std::optional<StoredImage> nothing;
   const Json* folders = find(order, "stores");
-  if (folders == nullptr || !folders->is_array() || folders->get_array().empty())
-    return std::nullopt;
+  if (folders == nullptr || !folders->is_array() || folders->get_array().empty()) return nothing;
   std::vector<std::string> paths;
   for (const Json& each : folders->get_array())
     if (each.is_string()) paths.emplace_back(each.get_string());
   LocalStores stores(std::move(paths));
   const std::string id = stores.find(options.name);
-  if (id.empty()) return std::nullopt;
-  const auto taken = [&]() -> Result<StoredImage> {
+  if (id.empty()) return nothing;
+  auto taken = [&]() -> Result<StoredImage> {
     const Descriptor lock = TRY(store.lock_shared());
     const auto image = TRY(stores.open(options.name));
     if (!image) return error(Reason::NotFound, "it is gone");
     return take_image(store, *image, options);
   }();
-  if (taken) return *taken;
+  if (taken) return std::optional<StoredImage>(std::move(*taken));
+  if (!mend_of(taken.error()).empty()) return taken.error();  // our own disk is full
   say(JsonObject{{"type", "unreadable"}, {"id", id}, {"message", taken.error().message}});
-  return std::nullopt;
+  return nothing;
 }
 
 struct CarriedOut {
@@ -126,7 +127,7 @@ Result<CarriedOut> carry_out(const Json& order, const std::string& state_folder)
                    {"totalBytes", progress.total_bytes}});
   };
   CarriedOut out;
-  if (auto local = take_local(store, order, options)) {
+  if (auto local = TRY(take_local(store, order, options))) {
     out = {std::move(*local), true};
   } else if (bool_at(order, {"fromRegistry"})) {
     out.image = TRY(pull_from_registry(store, order, options));

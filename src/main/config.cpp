@@ -94,6 +94,20 @@ Result<void> read_logs(const ConfigText& source, const Json& value, Config& conf
   return {};
 }
 
+// training: {gangRestart: true}
+Result<void> read_training(const ConfigText& source, const Json& value, Config& config) {
+  if (!value.is_object())
+    return wrong(source, {"training"}, "must be a mapping, as {gangRestart: true} is");
+  for (const auto& member : value.get_object()) {
+    const std::string key(member.key());
+    if (key != "gangRestart")
+      return wrong(source, {"training", key}, "is no setting; known is training.gangRestart");
+    if (!member.value().is_bool()) return wrong(source, {"training", key}, "must be true or false");
+    config.gang_restart = member.value().get_bool();
+  }
+  return {};
+}
+
 // Where podman and docker keep their images; tests keep those of the machine out.
 std::vector<std::string> local_stores() {
   const char* given = std::getenv("TRAINYARD_IMAGE_STORES");
@@ -140,9 +154,12 @@ Result<Config> parse_config(const std::string& text, const std::string& file) {
       if (name != "island" && name != "shared")
         return wrong(source, {key}, "must be island or shared");
       config.shared_network = name == "shared";
+    } else if (key == "training") {
+      TRY(read_training(source, value, config));
     } else {
-      return wrong(source, {key},
-                   "is no setting; known are address, images, logLevel, logs, network and port");
+      return wrong(
+          source, {key},
+          "is no setting; known are address, images, logLevel, logs, network, port and training");
     }
   }
   return config;

@@ -20,6 +20,7 @@ struct Config {
   std::optional<uint64_t> log_bytes;      // logs.maxSize: of all pods that are gone, together
   ImageConfig images;
   bool shared_network = false;  // network: shared
+  bool gang_restart = false;    // training.gangRestart: of jobs that do not say it themselves
 };
 
 // <state>/config.yaml, else $XDG_CONFIG_HOME/trainyard/config.yaml, else none. Unknown keys are

@@ -17,6 +17,7 @@
 #include "apiserver/server.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "client/patient_client.h"
 #include "controllers/access/certificate_signing.h"
 #include "controllers/access/role_aggregation.h"
 #include "controllers/access/token_secrets.h"
@@ -139,7 +140,8 @@ std::vector<ServedVersion> served_versions(const KindTable& table) {
 // Everything that acts on its own. They begin once the first objects are there.
 struct Controllers {
   Controllers(Loop& loop, Client& client, const ClusterIdentity& identity, const std::string& state,
-              const DirectTokens& tokens, SignCertificate sign, ApiServices::Served served)
+              const DirectTokens& tokens, SignCertificate sign, ApiServices::Served served,
+              const Config& config)
       : contents(client, loop, identity),
         role_aggregation(loop, client),
         api_services(loop, client, std::move(served)),
@@ -163,9 +165,10 @@ struct Controllers {
         endpoints(loop, client),
         quotas(loop, client),
         storage(loop, client, make_volume_folders(loop, state + "/volumes")),
-        training(loop, client, training_settings()) {}
-  static TrainingSettings training_settings() {
+        training(loop, client, training_settings(config)) {}
+  static TrainingSettings training_settings(const Config& config) {
     TrainingSettings out;
+    out.gang_restart = config.gang_restart;
     std::error_code code;  // without a path launchers bring their own kubectl
     out.exec_program = std::filesystem::read_symlink("/proc/self/exe", code).string();
     return out;
@@ -293,8 +296,9 @@ int serve(StateFolder folder, const ServeOptions& given) {
   const auto tokens = std::make_shared<const Tokens>(std::move(*key));
   api.set_tokens(tokens);
   DirectTokens token_source(*loop, store, tokens, seed ^ 0x70cea);
-  DirectClient client(
+  DirectClient direct(
       store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
+  PatientClient client(*loop, direct);
   const bool is_loopback = everywhere || host.starts_with("127.") || host == "::1";
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port, is_loopback ? "" : host};
   CustomResources custom_resources(*loop, store, api);
@@ -347,8 +351,9 @@ int serve(StateFolder folder, const ServeOptions& given) {
     const auto sign = [&](const std::string& request, Duration valid) {
       return sign_client_request(credentials->ca, request, loop->now(), valid);
     };
-    controllers = std::make_unique<Controllers>(*loop, client, identity, state, token_source, sign,
-                                                [&api] { return served_versions(*api.kinds()); });
+    controllers = std::make_unique<Controllers>(
+        *loop, client, identity, state, token_source, sign,
+        [&api] { return served_versions(*api.kinds()); }, *config);
     const bool shares_network = !simulated && network.island == nullptr;
     scheduler = std::make_unique<Scheduler>(client, *loop, shares_network);
     PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;

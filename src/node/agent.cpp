@@ -20,7 +20,7 @@ namespace {
 
 const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
 using std::chrono::seconds;
-constexpr size_t kMostTrees = 32;
+constexpr size_t kMostTrees = 128;
 constexpr Duration kFirstStatusHold = std::chrono::milliseconds(100);
 constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
 
@@ -231,12 +231,13 @@ void Agent::sync(const std::string& uid) {
 void Agent::keep_tree(Pod& pod, const ObjectPtr& object, Json tree) {
   pod.tree = std::move(tree);
   pod.object = object;
-  if (std::ranges::find(with_tree_, pod.uid) != with_tree_.end()) return;
+  if (std::exchange(pod.keeps_tree, true)) return;
   with_tree_.push_back(pod.uid);
   if (with_tree_.size() <= kMostTrees) return;
   if (const auto oldest = pods_.find(with_tree_.front()); oldest != pods_.end()) {
     oldest->second.tree = nullptr;
     oldest->second.object = nullptr;
+    oldest->second.keeps_tree = false;
   }
   with_tree_.pop_front();
 }
@@ -264,7 +265,7 @@ PodWorld Agent::observe(Pod& pod, Json tree) {
           pull != pod.pulls.end()) {
         image.pulled_for = pull->second.done_for;
         image.pulled_words = pull->second.words;
-        image.pull_progress = pull_shown(pull->second);
+        image.pull_progress = pull_shown(pod, pull->second);
       }
       world.images.emplace(text_at(container, {"name"}), std::move(image));
     }

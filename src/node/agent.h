@@ -71,8 +71,9 @@ class Agent {
     std::string uid, ns, name;
     bool busy = false;  // a write is under way; then the pod is looked at again
     bool again = false;
-    bool posted = false;  // a look is on its way
-    ObjectPtr object;     // what `tree` was read from
+    bool posted = false;      // a look is on its way
+    bool keeps_tree = false;  // it is in with_tree_
+    ObjectPtr object;         // what `tree` was read from
     Json tree;
     std::optional<Time> hold_status;  // its first status waits until then for something to tell
     bool starting = false;
@@ -149,7 +150,7 @@ class Agent {
                   const ImageResolution& resolution);
   void begin_pull(Pod& pod, const Json& tree, const PodPlan::Start& start, const std::string& image,
                   const PullNeed& from);
-  std::string pull_shown(Pull& pull) const;
+  std::string pull_shown(Pod& pod, Pull& pull);
   void tell_pull(const std::string& uid, const std::string& container, const TakeProgress& progress,
                  Duration elapsed);
   void finish_pull(const std::string& uid, const PodPlan::Start& start, const std::string& image,

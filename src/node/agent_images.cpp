@@ -112,12 +112,15 @@ void Agent::begin_pull(Pod& pod, const Json& tree, const PodPlan::Start& start,
 }
 
 // In the container's status, once a second: whoever waits sees why.
-std::string Agent::pull_shown(Pull& pull) const {
-  if (pull.is_under_way && pull.progress.layers > 0 && loop_.now() - pull.told >= kToldEvery) {
-    pull.told = loop_.now();
-    pull.shown = fmt::format("pulling its image: {}",
-                             pull_progress_text(pull.progress, loop_.now() - pull.began));
+std::string Agent::pull_shown(Pod& pod, Pull& pull) {
+  if (!pull.is_under_way || pull.progress.layers == 0) return pull.shown;
+  if (loop_.now() - pull.told < kToldEvery) {
+    wait_until(pod, pull.told + kToldEvery);
+    return pull.shown;
   }
+  pull.told = loop_.now();
+  pull.shown = fmt::format("pulling its image: {}",
+                           pull_progress_text(pull.progress, loop_.now() - pull.began));
   return pull.shown;
 }
 
@@ -143,7 +146,7 @@ void Agent::finish_pull(const std::string& uid, const PodPlan::Start& start,
   pull.shown.clear();
   // What the machine's other tools have and do not show is as good as absent: the next look takes
   // the next rung.
-  if (!pulled && !from.from_registry) return sync_later(uid);
+  if (!pulled && !from.from_registry && images_->local_id(image).empty()) return sync_later(uid);
   if (pulled) {
     pull = {};
     pull.done_for = start.run;

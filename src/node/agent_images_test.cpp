@@ -155,6 +155,18 @@ TEST_F(AgentImagesTest, WhatPodmanHasAndDoesNotShowIsPassedOver) {
   EXPECT_EQ(images_.orders.size(), 1u);
 }
 
+TEST_F(AgentImagesTest, WhatPodmanHasAndCannotBeTakenNowWaits) {
+  images_.has_registry = false;
+  images_.store_id = "sha256:00";
+  create("IfNotPresent");
+  images_.answer(error(Reason::InternalError, "no space left"));
+  settle();
+  EXPECT_EQ(waiting(), "ErrImagePull");
+  EXPECT_EQ(images_.orders.size(), 1u) << "not again and again at once";
+  settle(seconds(11));
+  EXPECT_EQ(images_.orders.size(), 2u);
+}
+
 TEST_F(AgentImagesTest, NeverIsNeverPulled) {
   create("Never");
   EXPECT_TRUE(images_.orders.empty());

@@ -101,7 +101,8 @@ def listed(yard, collection):
 
 def ended(yard):
     """Pods by name, once all of them but the counters have ended, and all Jobs have."""
-    pods, jobs = listed(yard, PODS), listed(yard, JOBS)
+    jobs = listed(yard, JOBS)  # first: a Job that has ended has let its pods go before
+    pods = listed(yard, PODS)
     short = {name: one for name, one in pods.items() if not name.startswith("counter-")}
     waiting = [name for name, one in short.items() if one["status"]["phase"] not in ("Succeeded", "Failed")]
     waiting += [name for name, one in jobs.items()

@@ -89,9 +89,7 @@ def log_of_master(kubectl, name):
     return kubectl("logs", f"{name}-master-0").out
 
 
-@pytest.mark.parametrize("policy,master,gang,restarts", [
-    ("OnFailure", "OnFailure", False, 0), ("Always", "OnFailure", False, 0), ("ExitCode", "ExitCode", True, 1)])
-def test_training_goes_on_from_its_checkpoint(yard, kubectl_one, policy, master, gang, restarts):
+def goes_on_from_its_checkpoint(yard, kubectl_one, policy, master, gang, restarts):
     folder = os.path.join(yard.folder, f"checkpoints-{policy}")
     os.makedirs(folder)
     os.chmod(folder, 0o777)
@@ -103,6 +101,12 @@ def test_training_goes_on_from_its_checkpoint(yard, kubectl_one, policy, master,
     status = kubectl_one.json("get", "pytorchjob", "ddp")["status"]
     assert status.get("restarts", 0) == restarts, "one incident counts once"
     kubectl_one("delete", "pytorchjob", "ddp")
+
+
+@pytest.mark.parametrize("policy", ["OnFailure", "Always"])
+def test_training_goes_on_from_its_checkpoint(yard, kubectl_one, policy):
+    """The fourth policy, ExitCode with all ranks together, is in test_ddp_gang.py."""
+    goes_on_from_its_checkpoint(yard, kubectl_one, policy, "OnFailure", gang=False, restarts=0)
 
 
 def test_without_a_restart_the_next_job_goes_on(yard, kubectl_one):

@@ -180,6 +180,11 @@ def test_two_pods_of_one_image_ask_the_registry_once(own_yard, played):
     for digest in image.blobs:
         assert source.asked.count(f"GET /v2/app/blobs/{digest}") == 1, source.asked
     assert digest_of(image.manifest) in status(own_yard, "p0")["containerStatuses"][0]["imageID"]
+    # Another image on the same lowest layer brings only its own.
+    lowest = json.loads(image.manifest)["layers"][0]["digest"]
+    source.answers["other"] = busybox_image({"word": "other"})
+    own_yard.command("image", "pull", f"{source.name}/other:1")
+    assert not any(lowest in each for each in source.asked if "/other/" in each), "layers are shared"
     # Always looks at the tag alone while it stays where it was.
     before = len(source.asked)
     again = pod_of("again", f"{source.name}/app:1", "cat", "/word")

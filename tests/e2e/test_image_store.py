@@ -162,6 +162,51 @@ def test_the_user_of_an_image_and_of_the_yaml(own_yard, layout):
             "message", ""), about=f"{name} is refused")
 
 
+def test_stop_signal_volumes_and_a_root_that_cannot_be_written(own_yard, layout):
+    own_yard.command("image", "load", layout(busybox_image(StopSignal="SIGUSR1", Volumes={"/data": {}, "/made/deep": {}}), "more:1"))
+    own_yard.up()
+    waits = "trap 'echo told by USR1; exit 0' USR1; while true; do sleep 0.05; done"
+    own_yard.create(PODS, pod_of("told", {"name": "c", "image": "more:1", "command": ["sh", "-c", waits]}, activeDeadlineSeconds=1))
+    writes = "touch /data/x /made/deep/x && ls /data /made/deep; touch /no 2> /dev/null || echo refused"
+    own_yard.create(PODS, pod_of("volumes", {"name": "c", "image": "more:1", "command": ["sh", "-c", writes],
+                                             "securityContext": {"readOnlyRootFilesystem": True}}))
+    ended(own_yard, "volumes")
+    assert logs(own_yard, "volumes").split() == ["/data:", "x", "/made/deep:", "x", "refused"]
+    ended(own_yard, "told")
+    eventually(lambda: logs(own_yard, "told") == "told by USR1\n", about="the image's own signal ended it")
+
+
+def test_sparse_files_links_and_attributes_come_as_they_were(own_yard, layout, tmp_path):
+    root = tmp_path / "files"
+    root.mkdir()
+    with open(root / "sparse", "wb") as stream:
+        stream.seek(40_000_000)
+        stream.write(b"end")
+    (root / "one").write_text("same")
+    os.link(root / "one", root / "two")
+    has_attributes = True
+    try:
+        os.setxattr(root / "one", "user.color", b"red")
+    except OSError:
+        has_attributes = False
+        print("NOT TRIED: no attributes on this disk")
+    tar = subprocess.run(["tar", "--sparse", "--xattrs", "--format=pax", "-c", "-C", str(root), "sparse", "one", "two"], check=True,
+                         capture_output=True).stdout
+    assert len(tar) < 1_000_000
+    own_yard.command("image", "load", layout(image_of(busybox_layer(), tar, Env=["PATH=/bin"]), "sparse:1"))
+    folder = os.path.join(own_yard.state, "images/layers")
+    unpacked = next(os.path.join(folder, each, "r") for each in os.listdir(folder) if os.path.exists(f"{folder}/{each}/r/sparse"))
+    facts = os.stat(f"{unpacked}/sparse")
+    assert facts.st_size == 40_000_003 and facts.st_blocks * 512 < 1_000_000, "its hole is one again"
+    assert os.stat(f"{unpacked}/one").st_ino == os.stat(f"{unpacked}/two").st_ino
+    if has_attributes:
+        assert os.getxattr(f"{unpacked}/one", "user.color") == b"red"
+    own_yard.up()
+    own_yard.create(PODS, pod_of("sparse", {"name": "c", "image": "sparse:1", "command": ["sh", "-c", "cat /one /two; ls -s /sparse"]}))
+    ended(own_yard, "sparse")
+    assert logs(own_yard, "sparse").startswith("samesame")
+
+
 def test_layers_cover_each_other(own_yard, layout):
     image = image_of(
         {**busybox_layer(), "d": {"folder": 0o755}, "d/old": "1", "d/gone": "1",
@@ -296,6 +341,30 @@ def test_where_the_disk_takes_no_upper_layer_what_is_written_stays_in_memory(own
         own_yard.end()
         subprocess.run(["umount", own_yard.state], check=True)
     assert mounts_of(own_yard) == []
+
+
+def test_a_pod_with_a_gpu_has_the_drivers_libraries_beside_its_image(own_yard, layout, tmp_path):
+    """The files of a driver that is not there, found where the server's own loader would look; the GPU is pretended."""
+    drivers = tmp_path / "drivers"
+    drivers.mkdir()
+    for name in ("libcuda.so.999.1", "libnvidia-ml.so.999.1", "libnvidia-glcore.so.999.1", "libcudart.so.12"):
+        (drivers / name).write_text(name + "\n")
+    for library in ("libcuda", "libnvidia-ml"):
+        (drivers / f"{library}.so.1").symlink_to(f"{library}.so.999.1")
+    subprocess.run(["chmod", "-R", "a+rX", str(tmp_path)], check=True)
+    own_yard.command("image", "load", layout(busybox_image(Env=["PATH=/bin", "LD_LIBRARY_PATH=/opt/cuda"]), "cuda:1"))
+    own_yard.command("up", "--fake-gpus", "1", env={"LD_LIBRARY_PATH": str(drivers)})
+    look = ["sh", "-c", "cat /usr/local/nvidia/lib64/libcuda.so.1; ls /usr/local/nvidia/lib64; echo $LD_LIBRARY_PATH"]
+    gpu = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    own_yard.create(PODS, pod_of("gpu", {"name": "c", "image": "cuda:1", "command": look, **gpu}))
+    own_yard.create(PODS, pod_of("none", {"name": "c", "image": "cuda:1", "command": ["sh", "-c", "ls /usr/local 2> /dev/null || echo $LD_LIBRARY_PATH"]}))
+    assert ended(own_yard, "gpu")["phase"] == "Succeeded", logs(own_yard, "gpu")
+    seen = logs(own_yard, "gpu").split()
+    # A real driver of this machine adds others; nothing for screens and nothing an image brings itself.
+    assert seen[0] == "libcuda.so.999.1" and {"libcuda.so.1", "libcuda.so.999.1", "libnvidia-ml.so.1"} <= set(seen[1:-1])
+    assert seen[-1] == "/opt/cuda:/usr/local/nvidia/lib64" and not {"libcudart.so.12", "libnvidia-glcore.so.999.1"} & set(seen)
+    ended(own_yard, "none")
+    assert logs(own_yard, "none").split()[-1] == "/opt/cuda"
 
 
 def test_a_second_container_costs_no_copy(own_yard, layout):

@@ -2,6 +2,7 @@
 import glob
 import json
 import os
+import shutil
 import socket
 
 import pytest
@@ -185,10 +186,34 @@ def test_a_failed_post_start_hook(k):
     assert events(k, "unhooked", "Killing") == ["FailedPostStartHook"]
 
 
+def runs_again(k, name):
+    container = status(k, name)["containerStatuses"][0]
+    return container["restartCount"] >= 1 and "running" in container["state"]
+
+
+AGNHOST = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "trainyard/peers/bin/agnhost")
+
+
+def test_liveness_by_grpc(yard, k, tmp_path):
+    """Asked of a real server of that protocol, that is well for two seconds."""
+    if not os.access(AGNHOST, os.X_OK):
+        pytest.skip("MISSING agnhost: NOT TRIED with a real gRPC server (GrpcHealth in src/node has the bytes); bench/peers/build conformance builds it")
+    shutil.copy(AGNHOST, tmp_path / "agnhost")
+    yard.give(tmp_path)
+    probe = {"grpc": {"port": 5000, "service": "train"}, "periodSeconds": 1, "failureThreshold": 1}
+    well = {"grpc": {"port": 5000, "service": "train"}, "periodSeconds": 1}
+    k("apply", "-f", "-", stdin=pod("asked", "", restartPolicy="Always", volumes=[{"name": "h", "hostPath": {"path": str(tmp_path)}}], container={
+        "command": ["/h/agnhost", "grpc-health-checking", "--port=5000", "--service=train", "--delay-unhealthy-sec=2"],
+        "volumeMounts": [{"name": "h", "mountPath": "/h"}], "livenessProbe": {**probe, "initialDelaySeconds": 1}, "readinessProbe": well}))
+    eventually(lambda: status(k, "asked")["containerStatuses"][0]["ready"], about="SERVING is ready")
+    eventually(lambda: runs_again(k, "asked"), 20)
+    assert 'Liveness probe failed: service unhealthy (responded with "NOT_SERVING")' in events(k, "asked", "Unhealthy")
+
+
 def test_liveness_by_command(k):
     k("apply", "-f", "-", stdin=pod("alive", "touch /tmp/well; sleep 1; rm /tmp/well; " + FOREVER, restartPolicy="Always", container={
         "livenessProbe": {"exec": {"command": ["cat", "/tmp/well"]}, "periodSeconds": 1, "failureThreshold": 1}}))
-    eventually(lambda: status(k, "alive")["containerStatuses"][0]["restartCount"] >= 1, 20)
+    eventually(lambda: runs_again(k, "alive"), 20)
     assert "Container c failed liveness probe, will be restarted" in events(k, "alive", "Killing")
     assert events(k, "alive", "Unhealthy")[0] == "Liveness probe failed: cat: /tmp/well: No such file or directory\n"
 

@@ -4,6 +4,7 @@
 
 #include "api/tree.h"
 #include "apiserver/direct_client.h"
+#include "client/patient_client.h"
 #include "sim/api_harness.h"
 
 namespace yard {
@@ -93,6 +94,47 @@ TEST_F(EventRecorderTest, ATreeIsToldOfAsAnObjectIsAndAPartOfItByItsPath) {
   EXPECT_EQ(text_at(events()[1], {"involvedObject", "kind"}), "ConfigMap");
   EXPECT_EQ(text_at(events()[1], {"source", "host"}), "host");
   EXPECT_EQ(text_at(events()[1], {"reportingInstance"}), "host");
+}
+
+TEST_F(EventRecorderTest, EventsGiveWay) {
+  PatientClient patient(yard.loop, client);
+  size_t told = 0, acted = 0;
+  const auto submit = [&](const Resource& resource, const std::string& name) {
+    Json object = JsonObject{{"apiVersion", "v1"},
+                             {"kind", resource.kind},
+                             {"metadata", JsonObject{{"name", name}, {"namespace", "default"}}}};
+    if (resource == kEvent)
+      object.get_object()["involvedObject"] = JsonObject{{"namespace", "default"}};
+    patient.submit({ClientWrite::Verb::Create, resource, "default", name, std::move(object)},
+                   [&](const Result<ObjectPtr>& made) {
+                     EXPECT_TRUE(made) << made.error().message;
+                     ++(resource == kEvent ? told : acted);
+                   });
+  };
+  submit(kEvent, "quiet");
+  yard.loop.advance(10ms);
+  EXPECT_EQ(told, 1u) << "nothing else is done: at once";
+  int number = 0;
+  for (Duration passed{}; passed < 4s; passed += 10ms) {  // a thousand writes a second
+    for (int i = 0; i < 10; ++i)
+      submit(kConfigMap, "m" + std::to_string(++number));
+    if (passed == 200ms)
+      for (int i = 0; i < 40; ++i)
+        submit(kEvent, "e" + std::to_string(i));
+    yard.loop.advance(10ms);
+  }
+  EXPECT_EQ(told, 1u);
+  EXPECT_EQ(acted, 4000u);
+  yard.loop.advance(200ms);
+  EXPECT_EQ(told, 41u) << "it is quiet again";
+  submit(kEvent, "last");
+  for (Duration passed{}; passed < 6s; passed += 10ms) {
+    for (int i = 0; i < 10; ++i)
+      submit(kConfigMap, "m" + std::to_string(++number));
+    if (passed == 200ms) submit(kEvent, "late");
+    yard.loop.advance(10ms);
+  }
+  EXPECT_EQ(told, 43u) << "nothing waits for ever";
 }
 
 }  // namespace

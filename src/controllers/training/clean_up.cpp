@@ -12,8 +12,8 @@ bool is_stopped_already(const ReplicaPod& pod) {
 }
 
 // mpi-operator cleans workers only: the launcher's pod is the job's log.
-bool may_remove(const TrainingJob& job, const ReplicaPod& pod) {
-  return !pod.being_deleted && !(job.kind->version == "v2beta1" && pod.label == "launcher");
+bool is_kept(const TrainingJob& job, const ReplicaPod& pod) {
+  return job.kind->version == "v2beta1" && pod.label == "launcher";
 }
 
 // Failed for a moment only: it would be started over.
@@ -53,15 +53,22 @@ CleanUp clean_up(const TrainingJob& job, const TrainingStanding& standing,
                  const std::vector<ReplicaPod>& pods, const TrainingSettings& settings, Time now) {
   CleanUp out;
   const Time end = job.completion_time.value_or(now);
+  const auto end_or_remove = [&](const ReplicaPod& pod) {
+    if (pod.being_deleted) return;
+    if (!is_kept(job, pod)) {
+      out.remove.push_back(&pod);
+    } else if (!pod.is_terminal()) {
+      end_one(out, pod);
+    }
+  };
   switch (job.clean_pods) {
     case CleanPodPolicy::All:
       for (const ReplicaPod& pod : pods)
-        if (may_remove(job, pod)) out.remove.push_back(&pod);
+        end_or_remove(pod);
       break;
     case CleanPodPolicy::Running:
       for (const ReplicaPod& pod : pods)
-        if (may_remove(job, pod) && (!pod.is_terminal() || would_restart(job, standing, pod)))
-          out.remove.push_back(&pod);
+        if (!pod.is_terminal() || would_restart(job, standing, pod)) end_or_remove(pod);
       break;
     case CleanPodPolicy::None:
       if (ended_by_limit(job)) end_running(out, pods, end, now);

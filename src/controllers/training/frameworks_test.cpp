@@ -339,6 +339,20 @@ TEST(Frameworks, APodHasTheNamesAndOwnersClientsLookFor) {
             to_text(*find_path(service, {"metadata", "labels"})));
 }
 
+TEST(Frameworks, TheGangsPriorityIsThatOfItsPods) {
+  const auto priority = [](std::string_view spec) {
+    const TrainingJob job = training_job(training_tree(
+        "JAXJob", {{"Worker", 2}},
+        fmt::format("spec: {{runPolicy: {{schedulingPolicy: {{priorityClass: high}}}}, "
+                    "jaxReplicaSpecs: {{Worker: {{template: {{spec: {{{}}}}}}}}}}}",
+                    spec)));
+    const Json pod = PodMaker(job, job.groups[0], "", {}, 2).make(0);
+    return std::string(text_at(pod, {"spec", "priorityClassName"}));
+  };
+  EXPECT_EQ(priority(""), "high");
+  EXPECT_EQ(priority("priorityClassName: low"), "low") << "a template knows better";
+}
+
 TEST(Frameworks, WhereNobodyElseWaitsAnInitContainerDoes) {
   const TrainingJob job = training_job(training_tree("PyTorchJob", {{"Master"}, {"Worker", 2}}));
   TrainingSettings settings;

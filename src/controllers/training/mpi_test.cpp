@@ -70,6 +70,25 @@ TEST(Mpi, ALauncherOfV2Beta1MayWaitForItsWorkers) {
             "#!/bin/sh\necho j-worker-0.j.default.svc\necho j-worker-1.j.default.svc\n");
 }
 
+// A worker's end is the job's: then nobody needs its launcher, but its log.
+TEST(Mpi, ALauncherOfV2Beta1IsStoppedAndStaysToBeRead) {
+  for (const char* policy : {"All", "Running"}) {
+    SCOPED_TRACE(policy);
+    const Json tree = training_tree(
+        "MPIJob", {{"Launcher"}, {"Worker", 2}},
+        fmt::format("{{metadata: {{annotations: {{trainyard.dev/written-as: v2beta1}}}}, spec: "
+                    "{{runPolicy: {{cleanPodPolicy: {}}}}}, status: {{completionTime: "
+                    "'2023-11-14T22:13:20Z', conditions: [{{type: Failed, status: 'True'}}]}}}}",
+                    policy));
+    TrainingWorld world = training_world(tree, {"launcher Running", "worker-0 Running"});
+    EXPECT_EQ(short_plan(world, plan_training_job(world)), "-worker-0 !launcher Failed");
+    world = training_world(tree, {"launcher Running deadline=1"});
+    EXPECT_EQ(short_plan(world, plan_training_job(world)), "Failed") << "once";
+    world = training_world(tree, {"launcher Pending unstarted"});
+    EXPECT_EQ(short_plan(world, plan_training_job(world)), "-launcher Failed");
+  }
+}
+
 TrainingSettings with_program() {
   TrainingSettings out;
   out.exec_program = "/usr/bin/trainyard";

@@ -133,6 +133,11 @@ void PodMaker::set_labels() {
 void PodMaker::set_spec() {
   JsonObject& spec = stamp_["spec"].get_object();
   spec["restartPolicy"] = pod_restart_policy(job_, group_);
+  // The gang's priority is its pods': our scheduler knows no other place for it.
+  const std::string_view priority =
+      text_at(*job_.tree, {"spec", "runPolicy", "schedulingPolicy", "priorityClass"});
+  if (!priority.empty() && !spec.contains("priorityClassName") && !spec.contains("priority"))
+    spec["priorityClassName"] = priority;
   // On the machine's own network only the leader listens there: pods of one job share a node.
   const bool is_own = !bool_at(stamp_["spec"], {"hostNetwork"});
   if (is_own || &group_ == job_.leader()) add_port(*job_.kind, group_.port, spec);

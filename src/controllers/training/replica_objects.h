@@ -17,7 +17,8 @@ struct TrainingSettings {
   // container of that image brings one.
   std::string exec_program;
   std::string exec_image = "kubeflow/kubectl-delivery:latest";
-  size_t most_creates = 50;  // replicas a pass, so that the loop stays free
+  size_t most_creates = 50;   // replicas a pass, so that the loop stays free
+  bool gang_restart = false;  // of jobs that do not say it themselves (kGangRestart)
 };
 
 // Pods of one type, made from one template: what they share is put together once.

@@ -119,6 +119,9 @@ Plan TrainingController::plan(const ObjectKey& key) {
   memory.uid = object->uid();
   memory.job = object;
   TrainingJob job = training_job(object->tree());
+  if (settings_.gang_restart &&
+      text_at(*job.tree, {"metadata", "annotations", kGangRestart}).empty())
+    job.gang_restart = true;
   // Remarks of before a restart of ours were made then.
   const bool was_known = job.start_time.has_value();
   const TrainingWorld world = observe(std::move(job), memory);
@@ -166,8 +169,12 @@ void TrainingController::observe_dependents(TrainingWorld& world, Memory& memory
     const auto known = memory.pods.find(uid);
     const bool is_current =
         known != memory.pods.end() && known->second.revision == object.revision();
-    world.pods.push_back(is_current ? std::move(known->second)
-                                    : replica_pod(world.job, object.tree(), object.revision()));
+    if (is_current) {
+      world.pods.push_back(std::move(known->second));
+    } else {
+      JsonArena arena;
+      world.pods.push_back(replica_pod(world.job, object.tree(arena.memory()), object.revision()));
+    }
     seen.emplace(std::move(uid), world.pods.back());
   }
   memory.pods = std::move(seen);
@@ -224,6 +231,7 @@ void TrainingController::heard(const ObjectKey& key, const ClientWrite& asked,
            {EventNote::Type::Warning, "FailedDelete" + what, "Error deleting: " + why.message});
     return;
   }
+  if (is_there_already(key, asked)) return jobs_.add(key);
   if (why.message.find("because it is being terminated") == std::string::npos)
     tell(key, {EventNote::Type::Warning, "FailedCreate" + what, "Error creating: " + why.message});
   const auto memory = memory_.find(key);
@@ -232,6 +240,15 @@ void TrainingController::heard(const ObjectKey& key, const ClientWrite& asked,
   if (memory->second.create_after <= loop_.now())
     memory->second.create_after = loop_.now() + create_delay(++memory->second.create_failures);
   jobs_.add(key);
+}
+
+// A create whose answer was lost, or that a lagging cache asked for twice (R16).
+bool TrainingController::is_there_already(const ObjectKey& key, const ClientWrite& asked) const {
+  const ObjectPtr there = client_.get(asked.resource, asked.ns, asked.name);
+  const auto memory = memory_.find(key);
+  if (there == nullptr || memory == memory_.end() || there->is_being_deleted()) return false;
+  const auto owner = controller_of(*there);
+  return owner && owner->uid == memory->second.uid;
 }
 
 void TrainingController::tell(const ObjectKey& key, const EventNote& note) {

@@ -46,6 +46,7 @@ class TrainingController {
   void observe_extras(TrainingWorld& world);
   void keep_new_remarks(Plan& plan, std::vector<Remark> remarks, Memory& memory, bool first_look);
   void heard(const ObjectKey& key, const ClientWrite& asked, const Result<ObjectPtr>& answer);
+  bool is_there_already(const ObjectKey& key, const ClientWrite& asked) const;
   void tell(const ObjectKey& key, const EventNote& note);
   EventRecorder& recorder_of(std::string_view component);
 

@@ -212,6 +212,68 @@ TEST(TrainingController, SomebodyElsesPodIsInTheWay) {
   EXPECT_EQ(yard.pods_text(), "j-master-0 Pending, j-worker-0 Pending, j-worker-1 Pending");
 }
 
+// R16: what is there already, and ours, is no trouble: nobody is told of it, and nothing waits.
+TEST(TrainingController, NothingIsMadeTwiceWhileCommitsAreSlow) {
+  TrainingYard yard(7, {.longest_commit = 300ms});
+  ASSERT_EQ(yard.create_training(yard.tree_of("PyTorchJob", "j", pytorch())).status, 201);
+  for (int looks = 0; looks < 20; ++looks) {
+    yard.change_training("PyTorchJob", "j",
+                         fmt::format("metadata: {{labels: {{look: '{}'}}}}", looks));
+    yard.api.loop.advance(40ms);
+  }
+  yard.settle(2s);
+  EXPECT_EQ(yard.pods_text(), "j-master-0 Pending, j-worker-0 Pending, j-worker-1 Pending");
+  EXPECT_EQ(yard.events("SuccessfulCreatePod").size(), 3u);
+  EXPECT_TRUE(yard.events("FailedCreatePod").empty());
+}
+
+TEST(TrainingController, ALeaderThatEndsWhileItsWorkersWaitForRoom) {
+  for (const int code : {0, 3, 137}) {
+    SCOPED_TRACE(code);
+    TrainingYard yard;
+    ASSERT_EQ(yard.create_training(yard.tree_of("PyTorchJob", "j", pytorch("ExitCode"))).status,
+              201);
+    yard.start("j-master-0");  // the workers have no node yet
+    yard.settle();
+    yard.end("j-master-0", code);
+    if (code == 137) {
+      yard.reap();
+      yard.settle(1s);
+      EXPECT_EQ(yard.states("PyTorchJob"), "Created Restarting");
+      EXPECT_EQ(int_at(yard.training_job_named("PyTorchJob"), {"status", "restarts"}), 1);
+      EXPECT_EQ(yard.active().size(), 3u) << "it comes again, and the others still wait";
+      continue;
+    }
+    EXPECT_TRUE(yard.states("PyTorchJob").ends_with(code == 0 ? "Succeeded" : "Failed"));
+    yard.settle(31s);
+    yard.strike_deadlines();
+    yard.reap();
+    EXPECT_EQ(yard.pods_text(), code == 0 ? "j-master-0 Succeeded" : "j-master-0 Failed")
+        << "what never ran has no log to keep";
+  }
+}
+
+TEST(TrainingController, GangRestartByConfiguration) {
+  TrainingYard yard;
+  TrainingSettings settings;
+  settings.gang_restart = true;
+  yard.training = std::make_unique<TrainingController>(yard.api.loop, *yard.client, settings);
+  ASSERT_EQ(yard.create_training(yard.tree_of("PyTorchJob", "j", pytorch("ExitCode"))).status, 201);
+  ASSERT_EQ(yard.create_training(yard.tree_of("PyTorchJob", "k", pytorch("ExitCode"),
+                                              "annotations: {trainyard.dev/gang-restart: 'false'}"))
+                .status,
+            201);
+  yard.start_all();
+  yard.end("j-worker-0", 137);
+  yard.end("k-worker-0", 137);
+  yard.reap();
+  yard.settle(1s);
+  EXPECT_EQ(yard.pods_text(),
+            "j-master-0 Pending, j-worker-0 Pending, j-worker-1 Pending, k-master-0 Running, "
+            "k-worker-0 Pending, k-worker-1 Running")
+      << "a job may say no for itself";
+}
+
 TEST(TrainingController, AThousandReplicasOverTheApi) {
   TrainingYard yard;
   ASSERT_EQ(yard.create_training(yard.tree_of("JAXJob", "j",

@@ -286,7 +286,9 @@ TEST(TrainingPolicies, WhenAJobRunsAndWhenItHasSucceeded) {
     const Json tree = planned_tree(world, plan_training_job(world));
     EXPECT_EQ(states_of(tree), row.states);
     const JsonArray& conditions = list_at(tree, {"status", "conditions"});
-    EXPECT_EQ(text_at(conditions.at(conditions.size() - 1), {"message"}), row.message);
+    const Json& last = conditions.at(conditions.size() - 1);
+    EXPECT_EQ(text_at(last, {"message"}), row.message);
+    EXPECT_EQ(text_at(last, {"reason"}), fmt::format("{}{}", row.kind, text_at(last, {"type"})));
     const bool is_over = row.states.ends_with("Succeeded") || row.states.ends_with("Failed");
     EXPECT_EQ(find_path(tree, {"status", "completionTime"}) != nullptr, is_over);
   }

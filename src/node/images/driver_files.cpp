@@ -1,8 +1,11 @@
 #include "node/images/driver_files.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
+
+#include "base/strings.h"
 
 namespace yard {
 namespace {
@@ -62,11 +65,21 @@ std::vector<DriverFile> driver_files_in(const std::vector<std::string>& library_
   return out;
 }
 
+std::vector<std::string> library_folders(std::string_view library_path) {
+  std::vector<std::string> out;
+  for (const std::string_view each : split(library_path, ':'))
+    if (each.starts_with('/')) out.emplace_back(each);
+  out.insert(out.end(), {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
+                         "/usr/lib", "/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/wsl/lib",
+                         "/usr/local/nvidia/lib64"});
+  return out;
+}
+
 const std::vector<DriverFile>& driver_files() {
-  static const std::vector<DriverFile> kFiles = driver_files_in(
-      {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
-       "/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/wsl/lib", "/usr/local/nvidia/lib64"},
-      {"/usr/bin", "/usr/local/bin", "/usr/lib/wsl/lib", "/usr/local/nvidia/bin"});
+  const char* library_path = std::getenv("LD_LIBRARY_PATH");
+  static const std::vector<DriverFile> kFiles =
+      driver_files_in(library_folders(library_path == nullptr ? "" : library_path),
+                      {"/usr/bin", "/usr/local/bin", "/usr/lib/wsl/lib", "/usr/local/nvidia/bin"});
   return kFiles;
 }
 

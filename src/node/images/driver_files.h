@@ -20,6 +20,8 @@ bool is_driver_library(std::string_view name);  // libcuda.so.1, libnvidia-ml.so
 // From the folders of a machine; the first folder that has a name wins. Pure but for the disk.
 std::vector<DriverFile> driver_files_in(const std::vector<std::string>& library_folders,
                                         const std::vector<std::string>& program_folders);
+// Where a machine has them: LD_LIBRARY_PATH first, as its loader does.
+std::vector<std::string> library_folders(std::string_view library_path);
 // Of this machine, looked for once; empty without a driver.
 const std::vector<DriverFile>& driver_files();
 

@@ -94,6 +94,44 @@ TEST(Images, TheRungAnImageIsTakenFrom) {
   }
 }
 
+TEST(Images, PreferSaysWhichRungWins) {
+  ImageEntry unpacked;
+  unpacked.base = ImageEntry::Base::Layers;
+  struct Case {
+    const char* about;
+    const char* config;
+    bool is_present;
+    ImageRung rung;
+  };
+  const Case cases[] = {
+      {"a mapped image is mapped", "{map: {i: host}}", true, ImageRung::Map},
+      {"unless the image is preferred", "{prefer: image, map: {i: host}}", true,
+       ImageRung::Unpacked},
+      {"and is here", "{prefer: image, map: {i: host}}", false, ImageRung::Map},
+      {"one that is not mapped runs as it is", "{}", true, ImageRung::Unpacked},
+      {"but not where the host is preferred", "{prefer: host}", true, ImageRung::Host},
+      {"which leaves the map as it was", "{prefer: host, map: {i: host}}", true, ImageRung::Map},
+      {"nothing is here: the host", "{prefer: image}", false, ImageRung::Host},
+  };
+  for (const Case& each : cases) {
+    const ImageResolution got =
+        resolve_image({"i", "IfNotPresent"}, config_of(each.config),
+                      [&](std::string_view) { return each.is_present ? &unpacked : nullptr; });
+    EXPECT_EQ(got.rung, each.rung) << each.about;
+  }
+}
+
+TEST(Images, StoresOfOtherToolsAreFoldersOrNone) {
+  EXPECT_FALSE(config_of("{}").stores.has_value()) << "where the tools keep them";
+  EXPECT_EQ(config_of("{stores: []}").stores, std::vector<std::string>{});
+  EXPECT_EQ(config_of("{stores: [~/s, /t/]}").stores,
+            (std::vector<std::string>{"/home/me/s", "/t"}));
+  for (const char* wrong : {"{stores: /t}", "{stores: [t]}", "{stores: [1]}"}) {
+    ImageConfig out;
+    EXPECT_TRUE(read_image_config(yaml(wrong), {"/home/me", "me"}, out)) << wrong;
+  }
+}
+
 TEST(Images, AnUnpackedImageGoesBeforeTheHost) {
   ImageEntry unpacked;
   unpacked.base = ImageEntry::Base::Root;
