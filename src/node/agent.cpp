@@ -23,6 +23,7 @@ using std::chrono::seconds;
 constexpr size_t kMostTrees = 128;
 constexpr Duration kFirstStatusHold = std::chrono::milliseconds(100);
 constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
+constexpr Duration kConflictPause = std::chrono::milliseconds(20);
 
 std::string_view image_named(const Json& pod, std::string_view container) {
   for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
@@ -48,6 +49,10 @@ Result<PodLaunch> played_launch(const Json& tree) {
 EventNote note_of(const PodEvent& event) {
   return {event.type == "Warning" ? EventNote::Type::Warning : EventNote::Type::Normal,
           event.reason, event.message, event.field_path};
+}
+
+bool is_at(const ObjectPtr& object, std::string_view version) {
+  return object != nullptr && std::to_string(object->revision()) == version;
 }
 
 }  // namespace
@@ -530,9 +535,10 @@ void Agent::write_status(Pod& pod, const Json& tree, Json status,
                          std::vector<EventNote> announced) {
   Json object = tree;
   object.get_object()["status"] = std::move(status);
+  std::string seen(text_at(tree, {"metadata", "resourceVersion"}));
   pod.busy = true;
   client_.submit({ClientWrite::Verb::UpdateStatus, kPod, pod.ns, pod.name, std::move(object)},
-                 [this, uid = pod.uid, announced = std::move(announced),
+                 [this, uid = pod.uid, announced = std::move(announced), seen = std::move(seen),
                   alive = alive_](const Result<ObjectPtr>& written) {
                    if (!*alive) return;
                    const auto found = pods_.find(uid);
@@ -550,6 +556,11 @@ void Agent::write_status(Pod& pod, const Json& tree, Json status,
                      wait_until(found->second, loop_.now() + kFirstRetry);
                      return;
                    }
+                   // Somebody else's write is under way and not to be seen yet: it comes as an
+                   // event, or not at all.
+                   if (!written && written.error().reason == Reason::Conflict &&
+                       is_at(client_.get(kPod, found->second.ns, found->second.name), seen))
+                     return wait_until(found->second, loop_.now() + kConflictPause);
                    // The store has the write now; whatever happened meanwhile is looked at with it.
                    found->second.again = false;
                    sync(uid);

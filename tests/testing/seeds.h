@@ -24,11 +24,11 @@ inline uint64_t seed_setting(const char* name, uint64_t otherwise) {
 }
 
 // Calls `live(seed)` until one fails: SEED=n lives through that one alone, YARD_SIM_SEEDS=n through
-// 1 to n.
+// 1 to n, rather than `otherwise`.
 template <typename Live>
-void for_each_seed(Live live) {
+void for_each_seed(Live live, uint64_t otherwise = kSimSeeds) {
   const uint64_t only = seed_setting("SEED", 0);
-  const uint64_t last = only != 0 ? only : seed_setting("YARD_SIM_SEEDS", kSimSeeds);
+  const uint64_t last = only != 0 ? only : seed_setting("YARD_SIM_SEEDS", otherwise);
   for (uint64_t seed = only != 0 ? only : 1; seed <= last; ++seed) {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
     SCOPED_TRACE(fmt::format("replay with SEED={} build/yard_sim --gtest_filter={}.{}", seed,

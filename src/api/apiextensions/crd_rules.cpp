@@ -157,7 +157,7 @@ void check_version(FieldErrors& errors, const FieldPath& path, const Json& versi
   FieldPath schema_path = path.child("schema").child("openAPIV3Schema");
   const Json* schema = find_path(version, {"schema", "openAPIV3Schema"});
   if (schema == nullptr) {
-    errors.push_back(required(schema_path, "schemas are required"));
+    errors.push_back(required(schema_path));
   } else {
     const size_t before = errors.size();
     check_structural_schema(errors, schema_path, *schema);

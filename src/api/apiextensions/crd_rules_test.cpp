@@ -73,8 +73,7 @@ TEST(CrdRules, ExactlyOneVersionIsStored) {
 
 TEST(CrdRules, AVersionIsWellFormed) {
   const Case cases[] = {
-      {"without a schema", "{schema: null}",
-       "schema.openAPIV3Schema: Required value: schemas are required"},
+      {"without a schema", "{schema: null}", "schema.openAPIV3Schema: Required value"},
       {"a scale outside spec",
        "{subresources: {scale: {specReplicasPath: .status.x, statusReplicasPath: .status.y}}}",
        "subresources.scale.specReplicasPath: Invalid value: \".status.x\": should be a json path "
@@ -126,7 +125,7 @@ TEST(CrdRules, ASchemaIsStructural) {
        "s.properties[a].additionalProperties: Forbidden: additionalProperties and properties are "
        "mutual exclusive"},
       {"nothing more", "{type: object, additionalProperties: false}",
-       "s.additionalProperties: Forbidden: additionalProperties cannot be set to false"},
+       "s.additionalProperties: Forbidden: must not be used at the root"},
       {"a map of lists of maps",
        "{type: object, properties: {a: {type: array, "
        "x-kubernetes-list-type: map, items: {type: object}}}}",
@@ -173,8 +172,10 @@ TEST(CrdRules, ASchemaTooDeepIsRefusedNotWalked) {
     outer.as_object()["additionalProperties"] = std::move(schema);
     schema = std::move(outer);
   }
+  const Json root =
+      JsonObject{{"type", "object"}, {"properties", JsonObject{{"a", std::move(schema)}}}};
   FieldErrors errors;
-  check_structural_schema(errors, FieldPath("s"), schema);
+  check_structural_schema(errors, FieldPath("s"), root);
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_TRUE(errors[0].message.ends_with("is nested too deep"));
 }

@@ -108,8 +108,9 @@ std::vector<std::string> warnings_of(const Json& object) {
   std::vector<std::string> warnings = definition_warnings(object);
   const Json own = training_definition_spec(name_of(object));
   if (!own.is_null() && !equal(own, *find(object, "spec")))
-    warnings.push_back(fmt::format(
-        "{} is built into this server: its own schema and controller stay in use", name_of(object)));
+    warnings.push_back(
+        fmt::format("{} is built into this server: its own schema and controller stay in use",
+                    name_of(object)));
   return warnings;
 }
 

@@ -74,16 +74,29 @@ class StructuralWalk {
     }
     if (std::ranges::find(kTypes, type) == kTypes.end()) {
       errors_.push_back(not_supported(path.child("type"), Json(type), kTypes));
-    } else if (int_or_string) {
-      errors_.push_back(invalid(path.child("type"), Json(type),
-                                "must be empty if x-kubernetes-int-or-string is true"));
     } else if (type == "array" && find(schema, "items") == nullptr) {
       errors_.push_back(required(path.child("items"), "must be specified"));
     }
+    check_embedded(path, schema, type, any);
+    if (place.is_root && find(schema, "additionalProperties") != nullptr)
+      errors_.push_back(
+          forbidden(path.child("additionalProperties"), "must not be used at the root"));
     if (any && type != "object") {
       errors_.push_back(invalid(path.child("type"), Json(type),
                                 "must be object if x-kubernetes-preserve-unknown-fields is true"));
     }
+  }
+
+  void check_embedded(const FieldPath& path, const Json& schema, std::string_view type, bool any) {
+    if (!bool_at(schema, {"x-kubernetes-embedded-resource"})) return;
+    if (type != "object")
+      errors_.push_back(invalid(path.child("type"), Json(type),
+                                "must be object if x-kubernetes-embedded-resource is true"));
+    if (!any && map_at(schema, {"properties"}).empty())
+      errors_.push_back(
+          required(path.child("properties"),
+                   "must not be empty if x-kubernetes-embedded-resource is true without "
+                   "x-kubernetes-preserve-unknown-fields"));
   }
 
   void check_unsupported(const FieldPath& path, const Json& schema) {
@@ -103,9 +116,6 @@ class StructuralWalk {
     const Json* values = find(schema, "additionalProperties");
     if (values == nullptr) return;
     FieldPath at = path.child("additionalProperties");
-    if (values->is_bool() && !values->get_bool()) {
-      errors_.push_back(forbidden(at, "additionalProperties cannot be set to false"));
-    }
     if (!map_at(schema, {"properties"}).empty()) {
       errors_.push_back(forbidden(at, "additionalProperties and properties are mutual exclusive"));
     }
@@ -129,11 +139,12 @@ class StructuralWalk {
     const JsonArray& keys = list_at(schema, {"x-kubernetes-list-map-keys"});
     if (list_type.empty() && keys.empty()) return;
     check_one_of(errors_, path.child("x-kubernetes-list-type"),
-                 find(schema, "x-kubernetes-list-type"), {"atomic", "map", "set"});
+                 find(schema, "x-kubernetes-list-type"), {"atomic", "set", "map"});
     if (!list_type.empty() && text_at(schema, {"type"}) != "array") {
       errors_.push_back(invalid(path.child("type"), Json(text_at(schema, {"type"})),
                                 "must be array if x-kubernetes-list-type is specified"));
     }
+    if (list_type == "set") check_set_items(path.child("items"), find(schema, "items"));
     if (list_type != "map") {
       if (!keys.empty()) {
         errors_.push_back(forbidden(path.child("x-kubernetes-list-map-keys"),
@@ -145,8 +156,26 @@ class StructuralWalk {
       errors_.push_back(required(path.child("x-kubernetes-list-map-keys"),
                                  "must not be empty if x-kubernetes-list-type is map"));
     }
+    const auto is_unknown = [&](const Json& key) {
+      return find_path(schema, {"items", "properties", text_of(key)}) == nullptr;
+    };
+    if (std::ranges::any_of(keys, is_unknown))
+      errors_.push_back(invalid(path.child("x-kubernetes-list-map-keys"), Json(keys),
+                                "entries must all be names of item properties"));
     for (size_t i = 0; i < keys.size(); ++i)
       check_map_key(path, schema, keys, i);
+  }
+
+  // Members of a set are compared whole.
+  void check_set_items(const FieldPath& path, const Json* items) {
+    if (items == nullptr) return;
+    const std::string_view type = text_at(*items, {"type"});
+    if (type != "object" && type != "array") return;
+    const char* member = type == "object" ? "x-kubernetes-map-type" : "x-kubernetes-list-type";
+    if (text_at(*items, {member}) == "atomic") return;
+    const Json* given = find(*items, member);
+    errors_.push_back(invalid(path.child(member), given != nullptr ? *given : Json(),
+                              "must be atomic as item of a list with x-kubernetes-list-type=set"));
   }
 
   void check_map_key(const FieldPath& path, const Json& schema, const JsonArray& keys, size_t i) {
@@ -158,10 +187,7 @@ class StructuralWalk {
       errors_.push_back(duplicate(at, Json(key)));
     }
     const Json* property = find_path(schema, {"items", "properties", key});
-    if (property == nullptr) {
-      errors_.push_back(invalid(at, Json(key), "entries must all be names of item properties"));
-      return;
-    }
+    if (property == nullptr) return;  // told already
     std::string_view type = text_at(*property, {"type"});
     if (type == "object" || type == "array") {
       errors_.push_back(invalid(path.child("items").child("properties").key(key).child("type"),
@@ -184,13 +210,28 @@ class StructuralWalk {
     for (const char* member : {"allOf", "anyOf", "oneOf"}) {
       const JsonArray& alternatives = list_at(schema, {member});
       for (size_t i = 0; i < alternatives.size(); ++i) {
-        narrowing(path.child(member).index(i), alternatives[i], 0);
+        narrowing(path.child(member).index(i), alternatives[i], {path, &schema}, 0);
       }
     }
-    if (const Json* refused = find(schema, "not")) narrowing(path.child("not"), *refused, 0);
+    if (const Json* refused = find(schema, "not"))
+      narrowing(path.child("not"), *refused, {path, &schema}, 0);
   }
 
-  void narrowing(const FieldPath& path, const Json& schema, int depth) {
+  // What the structure says at the place that is narrowed.
+  struct Narrowed {
+    FieldPath path;
+    const Json* schema;
+    Narrowed below(const char* member, std::string_view name = "") const {
+      const FieldPath at = path.child(member);
+      if (name.empty()) return {at, schema != nullptr ? find(*schema, member) : nullptr};
+      return {at.key(name), schema != nullptr ? find_path(*schema, {member, name}) : nullptr};
+    }
+  };
+
+  void narrowing(const FieldPath& path, const Json& schema, const Narrowed& structure, int depth) {
+    if (structure.schema == nullptr && depth > 0 && schema.is_object())
+      errors_.push_back(
+          required(structure.path, fmt::format("because it is defined in {}", path.text())));
     if (!schema.is_object() || depth > kMaxDepth) return;
     bool type_allowed = bool_at(schema, {"x-kubernetes-int-or-string"});
     for (const char* member : {"type", "default", "description", "title", "nullable",
@@ -198,7 +239,9 @@ class StructuralWalk {
       if (same(find(schema, member), nullptr)) continue;
       if (std::string_view(member) == "type" && (type_allowed || is_int_or_string(schema)))
         continue;
-      errors_.push_back(forbidden(path.child(member), "must be empty to be structural"));
+      const char* wanted = std::string_view(member) == "default" ? "undefined" : "empty";
+      errors_.push_back(
+          forbidden(path.child(member), fmt::format("must be {} to be structural", wanted)));
     }
     for (const auto& [name, value] : schema.get_object()) {
       if (!std::string_view(name).starts_with("x-kubernetes-")) continue;
@@ -206,10 +249,11 @@ class StructuralWalk {
       errors_.push_back(forbidden(path.child(name), "must be false to be structural"));
     }
     for (const auto& [name, property] : map_at(schema, {"properties"})) {
-      narrowing(path.child("properties").key(name), property, depth + 1);
+      narrowing(path.child("properties").key(name), property, structure.below("properties", name),
+                depth + 1);
     }
     if (const Json* items = find(schema, "items")) {
-      narrowing(path.child("items"), *items, depth + 1);
+      narrowing(path.child("items"), *items, structure.below("items"), depth + 1);
     }
   }
 

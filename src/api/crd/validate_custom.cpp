@@ -150,10 +150,6 @@ class CustomWalk {
 
   void check_number(const FieldPath& path, const Json& value, const Constraints& rules) {
     const double number = number_of(value);
-    if (rules.format == "int32" && (number < std::numeric_limits<int32_t>::min() ||
-                                    number > std::numeric_limits<int32_t>::max())) {
-      wrong_type(path, value, "int32", value);
-    }
     if (rules.minimum) {
       const bool low = rules.exclusive_minimum ? number <= *rules.minimum : number < *rules.minimum;
       if (low) {
@@ -238,7 +234,7 @@ class CustomWalk {
     }
     if (rules.embedded_resource) {
       for (const char* name : {"apiVersion", "kind"}) {
-        if (text_at(value, {name}).empty()) add(required(path.child(name), "must not be empty"));
+        if (text_at(value, {name}).empty()) add(required(path.child(name)));
       }
     }
     if (rules.properties.empty() && rules.additional_properties == nullptr) return;
@@ -280,7 +276,8 @@ class CustomWalk {
   }
 
   void refuse_junction(const FieldPath& path, std::string_view must) {
-    add(invalid(path, Json(""), fmt::format("{} {}", quoted(path.text()), must)));
+    // Upstream has no field for it: the message names the place.
+    add(invalid(FieldPath("<nil>"), Json(""), fmt::format("{} {}", quoted(path.text()), must)));
   }
   void add_all(FieldErrors errors) {
     for (Cause& cause : errors)

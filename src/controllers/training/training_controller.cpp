@@ -231,8 +231,10 @@ void TrainingController::heard(const ObjectKey& key, const ClientWrite& asked,
            {EventNote::Type::Warning, "FailedDelete" + what, "Error deleting: " + why.message});
     return;
   }
-  if (is_there_already(key, asked)) return jobs_.add(key);
-  if (why.message.find("because it is being terminated") == std::string::npos)
+  // What is there already is no error to tell of. It waits like one: a pod whose labels somebody
+  // changed is asked for again each time.
+  if (!is_there_already(key, asked) &&
+      why.message.find("because it is being terminated") == std::string::npos)
     tell(key, {EventNote::Type::Warning, "FailedCreate" + what, "Error creating: " + why.message});
   const auto memory = memory_.find(key);
   if (memory == memory_.end()) return;
