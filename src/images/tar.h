@@ -75,6 +75,7 @@ class TarStream {
   char extra_type_ = 0;          // 'x', 'L' or 'K'
   std::int64_t extra_left_ = 0;  // of extra_, of the stored data, or of the padding
   std::int64_t padding_ = 0, stored_left_ = 0, stored_size_ = 0;
+  std::int64_t after_end_ = 0;  // bytes behind the last entry
 
   TarEntry entry_;
   // From extended headers, for the next entry only.

@@ -191,5 +191,12 @@ TEST(Tar, RefusesWhatIsDamaged) {
   }
 }
 
+TEST(Tar, MayBeFilledUpButNotWithoutAnEnd) {
+  const std::string stream = gnu_header("f", '0', 0) + std::string(1024, '\0');
+  Entries entries;
+  EXPECT_TRUE(read_in_pieces(stream + std::string(1 << 20, '\0'), 100'000, entries));
+  EXPECT_FALSE(read_in_pieces(stream + std::string(20 << 20, '\0'), 100'000, entries));
+}
+
 }  // namespace
 }  // namespace yard

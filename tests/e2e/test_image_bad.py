@@ -9,7 +9,7 @@ import pytest
 
 from harness import eventually
 from registries import (GZIP_LAYER, Image, PlayedRegistry, assembled, busybox_image, busybox_layer, digest_of, image_of,
-                        up_with)
+                        tar_of, up_with)
 
 PODS = "/api/v1/namespaces/default/pods"
 ENTRIES = 1_000_001  # one more than a layer may have
@@ -72,6 +72,7 @@ ROWS = {
     "hardlink": (lambda: image_of(busybox_layer(), {"shadow": {"hard": "/etc/shadow"}}), ["hard link", "which is not in it"]),
     "entries": (many_entries, ["more than 1000000 entries"]),
     "bomb": (lambda: image_of(bomb()), ["unpacks to more than 262144 MiB"]),
+    "zeros": (lambda: image_of(tar_of({"word": "x"}) + bytes(20 << 20)), ["it goes on after its end"]),
     # These are tried several times; both at once.
     "e500": (refusal(500, "UNKNOWN", "the disk is on fire"), ["500", "the disk is on fire", "mirror"]),
     "cut": (lambda: with_last_layer(GOOD, last_layer(GOOD)[:60]), ["is cut off after 60 of "]),
