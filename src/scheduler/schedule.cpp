@@ -65,6 +65,10 @@ class Cycle {
         out_.push_back(place(i));
       } else if (const auto gang = gangs_.find(pod.pod.ns + "/" + pod.pod.gang);
                  gang != gangs_.end()) {
+        // Where not all have room, those without the leader would only wait for it.
+        std::ranges::stable_sort(gang->second, std::greater<>(), [&](size_t member) {
+          return std::pair(waiting_[member].pod.priority, waiting_[member].leads);
+        });
         place_gang(gang->second);
         gangs_.erase(gang);
       }

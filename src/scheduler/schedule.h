@@ -14,6 +14,7 @@ struct WaitingPod {
   PlacedPod pod;
   bool may_preempt = true;
   int64_t gang_least = 0;  // of its gang, so many pods or none
+  bool leads = false;      // its gang, which can do nothing without it
   std::string hold;        // why no node may have it yet, whatever room there is; "": nothing
   std::string nominated;   // where room is being made for it
 };

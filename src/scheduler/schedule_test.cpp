@@ -27,6 +27,7 @@ struct PodText {
   int64_t priority = 0;
   std::string gang = "";
   int64_t gang_least = 0;
+  bool leads = false;
 };
 
 PodText pod(const char* name, const char* requests, const char* spec = "{}", int priority = 0) {
@@ -46,6 +47,7 @@ WaitingPod waiting_pod(Cluster& cluster, const PodText& text) {
   out.pod.priority = text.priority;
   out.pod.gang = text.gang;
   out.gang_least = text.gang_least;
+  out.leads = text.leads;
   return out;
 }
 
@@ -277,6 +279,14 @@ TEST(Schedule, AGangIsPlacedWholeOrNotAtAll) {
   // A member that comes again counts those that are there.
   cluster.remove_pod("2");
   EXPECT_EQ(outcome(cluster, {gang("2", "{cpu: '1'}", 3)}), "2:a");
+}
+
+TEST(Schedule, TheLeaderOfAGangComesFirst) {
+  Cluster cluster = cluster_of({node("a", "{cpu: '2'}")});
+  PodText leader = gang("leader", "{cpu: '1'}", 2);
+  leader.leads = true;
+  EXPECT_EQ(outcome(cluster, {gang("1", "{cpu: '1'}", 2), gang("2", "{cpu: '1'}", 2), leader}),
+            "leader:a 1:a 2:-");
 }
 
 TEST(Schedule, AGangWaitsForItsMembers) {

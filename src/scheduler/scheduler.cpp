@@ -17,6 +17,7 @@ const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"}, kClaim{"v1", "PersistentV
 // Places among a pod's selectable fields (api/core/pod.cpp).
 constexpr size_t kNodeName = 0, kPhase = 6;
 constexpr std::string_view kGang = "trainyard.dev/gang", kGangSize = "trainyard.dev/gang-size";
+constexpr std::string_view kJobRole = "training.kubeflow.org/job-role";
 
 // The name of its gang: as it says, else that of the object that made it.
 std::string gang_of(const Json& pod) {
@@ -47,6 +48,7 @@ WaitingPod waiting_pod(const Json& tree, const Object& object, Cluster& cluster)
   WaitingPod out;
   out.pod = placed_pod(tree, object, cluster);
   out.may_preempt = text_at(tree, {"spec", "preemptionPolicy"}) != "Never";
+  out.leads = text_at(tree, {"metadata", "labels", kJobRole}) == "master";
   out.gang_least = parse_int64(text_at(tree, {"metadata", "annotations", kGangSize})).value_or(0);
   out.nominated = text_at(tree, {"status", "nominatedNodeName"});
   return out;

@@ -236,7 +236,8 @@ def test_how_far_a_pull_has_come_is_told(own_yard, tmp_path):
         own_yard.command("delete", "job", "slow")
         eventually(lambda: own_yard.command("image", "rm", name, expect=None).code == 0, about="the image is free")
         shown = on_a_terminal([*own_yard.as_user, BINARY, "image", "pull", name], own_yard.environment())
-        assert re.search(r"\r\x1b\[K2 of 2 layers, (\S+ MiB) of \1, ", shown), shown
+        # Without a rate where it was too quick for one.
+        assert re.search(r"\r\x1b\[K2 of 2 layers, (\S+ MiB) of \1[,\r]", shown), shown
     finally:
         opened.set()
         source.close()

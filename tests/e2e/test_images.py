@@ -96,7 +96,8 @@ def test_a_root_folder_is_the_root_and_stays_as_it_is(own_yard, image_root):
     assert (image_root / "word").read_text() == "from the root folder"
     status = phase(own_yard, "mapped")["containerStatuses"][0]
     assert status["image"] == "me/tool:1" and status["imageID"] == f"map://{image_root}"
-    assert any(reason == "Pulled" and "is mapped to the root folder" in text for reason, text in events(own_yard, "mapped"))
+    eventually(lambda: any(reason == "Pulled" and "is mapped to the root folder" in text
+                           for reason, text in events(own_yard, "mapped")))
     made = own_yard.request("POST", "/api/v1/namespaces/default/pods", pod("strange", "strange:1"))
     assert "images.fallback is refuse" in made.headers["Warning"]
     waiting(own_yard, "strange", "ErrImagePull")
