@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -52,16 +53,27 @@ int open_sub_path(int volume, const std::string& sub_path) {
   return at;
 }
 
+// Whoever is refused wants to know whose the folder is.
+std::string owner_of(int folder) {
+  struct stat facts;
+  if (fstat(folder, &facts) != 0) return "";
+  char mode[8];
+  snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(facts.st_mode & 07777));
+  return " (of user " + std::to_string(facts.st_uid) + ", mode " + mode + "; asked as user " +
+         std::to_string(geteuid()) + ")";
+}
+
 std::string open_volume(const Mount& mount, OpenVolume& out) {
   int source = open(mount.source.c_str(), O_PATH | O_CLOEXEC);
   if (source < 0) return failure("cannot open " + mount.source);
   if (!mount.sub_path.empty()) {
     const int below = open_sub_path(source, mount.sub_path);
     const int problem = errno;
+    const std::string owner = below < 0 && problem == EACCES ? owner_of(source) : "";
     close(source);
     errno = problem;
     if (below < 0)
-      return failure("cannot open the sub-path " + mount.sub_path + " of " + mount.source);
+      return failure("cannot open the sub-path " + mount.sub_path + " of " + mount.source + owner);
     source = below;
   }
   struct stat facts;
