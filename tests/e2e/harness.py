@@ -129,13 +129,16 @@ def _as_file(section, key, base, folder):
 def ordinary_user():
     """The ordinary user to run servers as (YARD_E2E_USER), made where it is missing; None: as we are."""
     name = os.environ.get("YARD_E2E_USER")
-    if name and os.geteuid() == 0:
+    if not name or os.geteuid() != 0:
+        return None
+    # One worker makes it: of several at once each gets another number, and the last one stays.
+    with open(__file__, encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             return pwd.getpwnam(name)
         except KeyError:
             subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", name], check=True)
             return pwd.getpwnam(name)
-    return None
 
 
 def reachable_folder(user):
