@@ -195,18 +195,8 @@ class JobSim {
     yard_.api.send(method, path, body, headers);
   }
 
-  bool is_done() const {
-    for (const std::string& name : names_) {
-      const std::string conditions = yard_.conditions(name);
-      if (conditions.find("Complete") == std::string::npos &&
-          conditions.find("Failed") == std::string::npos)
-        return false;
-    }
-    return true;
-  }
-
   void converge() {
-    for (int round = 0; round < 400 && !is_done(); ++round) {
+    for (int round = 0; round < 400 && !yard_.have_ended(names_); ++round) {
       for (const std::string& name : names_)
         if (bool_at(yard_.job(name), {"spec", "suspend"}))
           send("PATCH", JobYard::kJobs + ("/" + name), R"({"spec":{"suspend":false}})");

@@ -76,6 +76,13 @@ class JobYard {
         out += (out.empty() ? "" : " ") + std::string(text_at(condition, {"type"}));
     return out;
   }
+  bool have_ended(const std::vector<std::string>& jobs) const {
+    return std::ranges::all_of(jobs, [this](const std::string& name) {
+      const std::string reached = conditions(name);
+      return reached.find("Complete") != std::string::npos ||
+             reached.find("Failed") != std::string::npos;
+    });
+  }
   std::vector<Json> pods(const std::string& phase = "") const {
     std::vector<Json> out;
     for (const ObjectPtr& pod : client->list(kPodResource, "default")) {

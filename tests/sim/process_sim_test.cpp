@@ -165,18 +165,10 @@ class ProcessSim {
     }
   }
 
-  bool is_done() const {
-    for (const std::string& name : jobs_) {
-      const std::string conditions = yard_.conditions(name);
-      if (conditions.find("Complete") == std::string::npos &&
-          conditions.find("Failed") == std::string::npos)
-        return false;
-    }
-    return true;
-  }
   // From now on everything that runs ends well.
   void converge() {
-    for (int round = 0; round < 300 && !is_done() && !testing::Test::HasFailure(); ++round) {
+    for (int round = 0; round < 300 && !yard_.have_ended(jobs_) && !testing::Test::HasFailure();
+         ++round) {
       for (const std::string& uid : runtime_.pods())
         runtime_.exit(uid, "main", 0);
       yard_.api.loop.advance(20s);
