@@ -189,6 +189,17 @@ def test_host_path_types_are_checked(kubectl, tmp_path, kind, what):
     eventually(lambda: expected in kubectl("describe", "pod", "typed").out, about=expected)
 
 
+def test_whose_folder_it_is_that_a_pod_may_not_enter(yard, kubectl, tmp_path):
+    if not yard.user:
+        pytest.skip("NOT TRIED as root, who is refused no folder")
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)  # of root, who makes it
+    kubectl("apply", "-f", "-", stdin=volume_pod("refused", "true", [{"name": "h", "hostPath": {"path": str(closed)}}],
+                                                 [{"name": "h", "mountPath": "/h", "subPath": "deep"}]))
+    end = end_state(kubectl, "refused")
+    assert re.search(r"the sub-path deep of \S+ \(of user \d+, mode 0700; asked as user \d+\): Permission denied", end["message"]), end
+
+
 def test_host_paths_that_are_made(kubectl, tmp_path):
     volumes = [{"name": "d", "hostPath": {"path": str(tmp_path / "made"), "type": "DirectoryOrCreate"}},
                {"name": "f", "hostPath": {"path": str(tmp_path / "file"), "type": "FileOrCreate"}},
