@@ -298,6 +298,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
   DirectTokens token_source(*loop, store, tokens, seed ^ 0x70cea);
   DirectClient direct(
       store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
+  direct.use_another_thread();
   PatientClient client(*loop, direct);
   const bool is_loopback = everywhere || host.starts_with("127.") || host == "::1";
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port, is_loopback ? "" : host};

@@ -172,8 +172,8 @@ void TrainingController::observe_dependents(TrainingWorld& world, Memory& memory
     if (is_current) {
       world.pods.push_back(std::move(known->second));
     } else {
-      JsonArena arena;
-      world.pods.push_back(replica_pod(world.job, object.tree(arena.memory()), object.revision()));
+      world.pods.push_back(
+          replica_pod(world.job, client_.tree(dependent.object), object.revision()));
     }
     seen.emplace(std::move(uid), world.pods.back());
   }
