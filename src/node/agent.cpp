@@ -293,8 +293,7 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
     }
   }
   if (plan.start_pod) start_pod(pod, world.pod);
-  pod.gate.opened = pod.gate.opened || plan.opens_gate;
-  if (plan.knocks) knock(pod, world);
+  if (plan.opens_gate) open_gate(pod, world, plan.holds_until);
   for (const PodPlan::Start& start : plan.start)
     start_container(pod, world.pod, start);
   for (const std::string& container : plan.ends)
@@ -475,6 +474,9 @@ void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& st
       pod.problems.erase(start.container);
       pod.failures.erase(start.container);
       pod.requested[start.container] = start.run;
+      if (pod.gate.holds && pod.gate.holds->until > loop_.now())
+        made.launch.held = {pod.gate.holds->address, pod.gate.holds->port,
+                            pod.gate.holds->until - loop_.now()};
       runtime_.start(pod.uid, std::move(made.launch),
                      [this, uid = pod.uid, container_name = start.container,
                       alive = alive_](const Result<void>& started) {

@@ -104,7 +104,7 @@ class Agent {
   void act(Pod& pod, PodWorld& world, PodPlan plan);
   bool holds_status(Pod& pod, const PodPlan& plan);
   void observe_gate(Pod& pod, PodWorld& world);
-  void knock(Pod& pod, const PodWorld& world);
+  void open_gate(Pod& pod, const PodWorld& world, std::optional<Time> holds_until);
   void start_pod(Pod& pod, const Json& tree);
   void launch_beside_outsiders(Pod& pod, const Json& tree);
   void launch_pod(Pod& pod, const Json& tree);

@@ -81,7 +81,7 @@ struct PodPlan {
   };
   std::vector<Start> start;
   bool opens_gate = false;
-  bool knocks = false;  // at the awaited port
+  std::optional<Time> holds_until;  // connections to the awaited port, of what starts now
   struct Signal {
     std::string container;
     int number = 0;

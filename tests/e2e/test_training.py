@@ -209,10 +209,13 @@ def test_torchrun_finds_its_workers(yard, namespace, one_kubectl):
 
 
 def test_a_worker_waits_for_its_masters_port(one_kubectl):
-    """The master listens after a second: until then the worker has not begun, and then it connects at once."""
-    # The sleep is the pod's: it makes the port late.
-    serve = "import socket, time; time.sleep(1); s = socket.create_server(('', 23456)); s.accept(); s.accept()"
-    connect = "import os, socket; socket.create_connection((os.environ['MASTER_ADDR'], 23456), 5); print('at the first try')"
+    """The master listens only when the worker has begun and asks for it: that first connect waits in the kernel."""
+    began = "/dev/shm/began"  # the pods of a job share that folder
+    # The sleeps are the pod's: they make the port late.
+    late = f"while not os.path.exists({began!r}): time.sleep(0.02)\ntime.sleep(0.3)"
+    serve = f"import os, socket, time\n{late}\ns = socket.create_server(('', 23456)); s.accept(); s.accept()"
+    connect = (f"import os, socket; open({began!r}, 'w').close()\n"
+               "socket.create_connection((os.environ['MASTER_ADDR'], 23456), 5); print('at the first try')")
     waits = job("PyTorchJob", "gate", {"Master": (1, "Never"), "Worker": (1, "Never")}, "pytorch", "")
     for replica, program in (("Master", serve), ("Worker", connect)):
         container = waits["spec"]["pytorchReplicaSpecs"][replica]["template"]["spec"]["containers"][0]
