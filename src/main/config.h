@@ -19,8 +19,10 @@ struct Config {
   std::optional<Duration> log_retention;  // logs.retention: of pods whose job is gone
   std::optional<uint64_t> log_bytes;      // logs.maxSize: of all pods that are gone, together
   ImageConfig images;
-  bool shared_network = false;  // network: shared
-  bool gang_restart = false;    // training.gangRestart: of jobs that do not say it themselves
+  bool shared_network = false;      // network: shared
+  bool gang_restart = false;        // training.gangRestart: of jobs that do not say it themselves
+  bool frees_lost_pods = true;      // training.forceDelete: training pods of lost nodes
+  bool counts_disruptions = false;  // training.countDisruptions: against backoffLimit
 };
 
 // <state>/config.yaml, else $XDG_CONFIG_HOME/trainyard/config.yaml, else none. Unknown keys are

@@ -169,6 +169,9 @@ struct Controllers {
   static TrainingSettings training_settings(const Config& config) {
     TrainingSettings out;
     out.gang_restart = config.gang_restart;
+    out.frees_lost_pods = config.frees_lost_pods;
+    out.counts_disruptions = config.counts_disruptions;
+    if (const char* domain = std::getenv("CUSTOM_CLUSTER_DOMAIN")) out.cluster_domain = domain;
     std::error_code code;  // without a path launchers bring their own kubectl
     out.exec_program = std::filesystem::read_symlink("/proc/self/exe", code).string();
     return out;
