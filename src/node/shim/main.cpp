@@ -302,7 +302,7 @@ void Shim::start(const std::string& container, int run) {
   for (const std::string& refusal : make_cgroups(launch.cgroups))
     journal_.append("refused " + refusal);
   running->oom_kills_before = oom_kills(launch.cgroups);
-  open_low_ports(launch);
+  open_low_ports(pod_, launch);
   const Running* beside = launch.processes_of.empty() ? nullptr : find(launch.processes_of);
   const Spawned spawned =
       launch.processes_of.empty() || beside != nullptr
