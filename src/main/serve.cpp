@@ -270,7 +270,12 @@ int serve(StateFolder folder, const ServeOptions& given) {
   if (auto opened = store.open(); !opened) return fail(options, opened.error());
 
   const uint64_t seed = seed_from_kernel();
-  ApiServer api(*loop, store, seed);
+  ApiServerOptions api_options;
+  if (config->requests_per_second) {
+    api_options.budget.requests_per_second = *config->requests_per_second;
+    api_options.budget.burst = 2.0 * *config->requests_per_second;
+  }
+  ApiServer api(*loop, store, seed, std::move(api_options));
   const auto http = make_http_server(
       [&api](HttpRequest request, std::shared_ptr<Responder> responder) {
         api.handle(std::move(request), std::move(responder));

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from harness import Api, eventually
+from harness import PATIENCE_S, Api, eventually
 
 ROUNDS = int(os.environ.get("YARD_CRASH_ROUNDS", "24"))
 WRITERS = 6
@@ -99,7 +99,7 @@ def test_acknowledged_writes_survive_kill_9(own_yard):
         for thread in threads:
             thread.start()
         for _ in range(chance.randint(*ACKNOWLEDGED_EACH_ROUND)):
-            assert acknowledged.acquire(timeout=20), [writer.problem for writer in writers]
+            assert acknowledged.acquire(timeout=PATIENCE_S), [writer.problem for writer in writers]
         own_yard.kill()
         for thread in threads:
             thread.join(20)

@@ -10,7 +10,7 @@ import os
 import random
 import threading
 
-from harness import Api, Kubectl, eventually, newest_kubectl
+from harness import PATIENCE_S, Api, Kubectl, eventually, newest_kubectl
 from pods import run_folders
 from test_crash import Writer, stored
 
@@ -108,7 +108,7 @@ class Follower:
     def follow_until_cut_off(self, api):
         text = ""
         try:
-            api.connection = http.client.HTTPSConnection(api.host, api.port, context=api.context, timeout=20)
+            api.connection = http.client.HTTPSConnection(api.host, api.port, context=api.context, timeout=PATIENCE_S)
             api.connection.request("GET", f"{PODS}/{self.name}/log?follow=true&tailLines=50")
             answer = api.connection.getresponse()
             assert answer.status == 200, answer.read()
@@ -200,11 +200,11 @@ def live_and_die(yard, client, writers, follower, chance):
     for thread in threads:
         thread.start()
     for _ in range(chance.randint(0, MOST_ACKNOWLEDGED)):
-        assert acknowledged.acquire(timeout=20), [writer.problem for writer in writers]
+        assert acknowledged.acquire(timeout=PATIENCE_S), [writer.problem for writer in writers]
     threading.Event().wait(chance.uniform(0, LONGEST_LIFE_S))
     yard.kill()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE_S)
     problems = [one.problem for one in (client, follower, *writers) if one.problem is not None]
     assert problems == [], problems
 
@@ -241,7 +241,7 @@ def test_kills_under_mixed_load_and_nothing_is_lost_or_done_twice(own_yard, tmp_
         check_writes(own_yard, writers)
         if kill % 10 == 9:
             assert identities(own_yard) == before, f"after {kill + 1} kills"
-    pods, jobs = eventually(lambda: ended(own_yard), 60, "everything ends")
+    pods, jobs = eventually(lambda: ended(own_yard), about="everything ends")
     starts = collections.Counter((tmp_path / "starts").read_text().split())
     check_pods(own_yard, client, pods, starts)
     check_jobs(client, pods, jobs, starts)
