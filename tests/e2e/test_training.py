@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import ROOT, Kubectl, eventually, newest_kubectl
+from harness import PATIENCE_S, ROOT, Kubectl, eventually, newest_kubectl
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def states(kubectl, kind, name):
     return [c["type"] for c in conditions if c["status"] == "True"]
 
 
-def reaches(kubectl, kind, name, state):
-    return eventually(lambda: state in states(kubectl, kind, name), about=f"{kind} {name} {state}")
+def reaches(kubectl, kind, name, state, deadline_s=PATIENCE_S):
+    return eventually(lambda: state in states(kubectl, kind, name), deadline_s, f"{kind} {name} {state}")
 
 
 def main_pid(mark):
@@ -132,7 +132,7 @@ def test_a_rank_that_is_killed(yard, one_kubectl, restart, state, restarts):
     reaches(one_kubectl, "pytorchjob", "kill", "Running")
     eventually(lambda: os.path.exists(os.path.join(folder, "life")), about="the worker lives")
     os.kill(eventually(lambda: main_pid(f"{folder}-Worker")), signal.SIGKILL)
-    reaches(one_kubectl, "pytorchjob", "kill", state, 30)
+    reaches(one_kubectl, "pytorchjob", "kill", state)
     status = one_kubectl.json("get", "pytorchjob", "kill")["status"]
     assert status.get("restarts", 0) == restarts
     if state == "Failed":
