@@ -1,8 +1,10 @@
 # Every target installs by itself what it lacks (tools/setup), quietly when all is there.
 SEEDS ?= 1000
 SECONDS_EACH ?= 60
+KILLS ?= 200
+MINUTES ?= 60
 
-.PHONY: help run build test bench conformance frameworks lint fuzz sim clean
+.PHONY: help run build test bench conformance frameworks lint fuzz sim crash soak clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -50,6 +52,16 @@ sim: ## the simulation over SEEDS seeds
 	@tools/setup build
 	@tools/build yard_sim
 	@YARD_SIM_SEEDS=$(SEEDS) build/yard_sim
+
+crash: ## kill -9 of the server KILLS times under mixed load: nothing acknowledged is lost, nothing runs twice
+	@tools/setup test
+	@tools/build
+	@YARD_CRASH_KILLS=$(KILLS) /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/e2e/test_crash_pods.py
+
+soak: ## 10,000 Jobs, 1,000 watches, 200 pods, bad clients, then MINUTES of churn: memory, descriptors and p99 return
+	@tools/setup test
+	@tools/build
+	@tests/soak --minutes $(MINUTES)
 
 clean: ## forget what was built; keep what was downloaded
 	@find build -mindepth 1 -maxdepth 1 ! -name tools -exec rm -rf {} + 2>/dev/null || true

@@ -12,6 +12,8 @@ from pods.yard import Yard, cpu_of, processes_named, read
 PODS = "/api/v1/namespaces/default/pods"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 FLOOD_KEPT_MB = 50
+SYNC_DELAY_MS, SYNC_PODS = 5, 8
+SYNC_PAUSE_S = 1.2  # what the last pod left to write is written: the next one waits for no commit but its own
 
 
 def percentile(ordered, share):
@@ -35,7 +37,7 @@ class PodRun:
     def measure(self, phases, with_peers):
         yard = None
         try:
-            if any(phase in phases for phase in ("pods", "jobs", "shims", "flood")):
+            if any(phase in phases for phase in ("pods", "jobs", "shims", "flood", "syncs")):
                 yard = Yard(self.program, self.scratch, "ours-pods")
                 shutil.copy(self.stamp, os.path.join(yard.out, "stamp"))
             if "pods" in phases:
@@ -46,6 +48,8 @@ class PodRun:
                 self.idle(yard)
             if "flood" in phases:
                 self.flood(yard)
+            if "syncs" in phases:
+                self.syncs(yard)
         finally:
             if yard:
                 yard.stop()
@@ -147,6 +151,26 @@ class PodRun:
         connection.ask("DELETE", PODS)
         yard.wait_for_no_shims()
 
+    def syncs(self, yard):
+        """How many commits stand between asking for a pod and its first instruction: a second server, whose every sync takes
+        longer by a known time, beside the first."""
+        slow = Yard(self.program, self.scratch, "ours-slow-syncs", TRAINYARD_SYNC_DELAY_MS=str(SYNC_DELAY_MS))
+        try:
+            shutil.copy(self.stamp, os.path.join(slow.out, "stamp"))
+            for each in (yard, slow):
+                start_pods(each, "warm-syncs", 10, 1)
+            for number in range(self.plan.rounds):
+                self.say(f"pods with {SYNC_DELAY_MS} ms more a sync, round {number + 1}")
+                taken = {each: [] for each in (yard, slow)}
+                for turn in range(SYNC_PODS):
+                    for each in (yard, slow):
+                        taken[each] += start_pods(each, f"sync-{number}-{turn}", 1, 1)["from_asking"]
+                        time.sleep(SYNC_PAUSE_S / 2)
+                plain, slower = (statistics.median(taken[each]) for each in (yard, slow))
+                self.keep("syncs", "ours", {"plain_ms": plain, "slow_ms": slower, "commits": (slower - plain) / SYNC_DELAY_MS})
+        finally:
+            slow.stop()
+
     def steps(self, yard):
         """The median of a step, over some seconds."""
         yard.stamps.take()
@@ -185,16 +209,16 @@ def start_pods(yard, prefix, count, at_a_time, **container):
     cpu, began = yard.serving_cpu(), time.monotonic()
     waiting = selectors.DefaultSelector()
     free = [yard.connect() for _ in range(at_a_time)]
-    asked, answered, stamped = {}, {}, {}
+    asked, asked_at, answered, stamped = {}, {}, {}, {}
     waiting.register(yard.stamps, selectors.EVENT_READ)
     for connection in free:
         waiting.register(connection, selectors.EVENT_READ)
     number, under_way = 0, 0
     while len(stamped) < count or len(answered) < count:
         while free and number < count and under_way < at_a_time:
-            connection, name = free.pop(), f"{prefix}-{number}"
+            connection, name, before = free.pop(), f"{prefix}-{number}", time.time_ns()
             connection.send("POST", PODS, yard.pod(name, ["/out/stamp", name, "/out/stamps"], container=container))
-            asked[connection] = name
+            asked[connection], asked_at[name] = name, before
             number, under_way = number + 1, under_way + 1
         ready = waiting.select(20)
         if not ready:
@@ -218,6 +242,7 @@ def start_pods(yard, prefix, count, at_a_time, **container):
     clean = yard.connect()
     clean.ask("DELETE", PODS)
     return {"latencies": sorted((stamped[name] - answered[name]) / 1e6 for name in stamped),
+            "from_asking": sorted((stamped[name] - asked_at[name]) / 1e6 for name in stamped),
             "per_second": count / seconds, "cpu_ms": used / count * 1e3}
 
 

@@ -128,8 +128,9 @@ class Stamps:
 class Yard:
     """`trainyard up` in a folder, and `down` of it."""
 
-    def __init__(self, program, scratch, name):
+    def __init__(self, program, scratch, name, **environment):
         self.program, self.state = program, os.path.join(scratch, name)
+        self.environment = {**os.environ, **environment}
         self.out = os.path.join(scratch, name + "-out")
         os.makedirs(self.out)
         os.chmod(self.out, 0o777)
@@ -139,7 +140,7 @@ class Yard:
 
     def run(self, *words):
         done = subprocess.run([self.program, "--state", self.state, *words], capture_output=True, text=True, timeout=60,
-                              check=False)
+                              check=False, env=self.environment)
         if done.returncode != 0:
             raise RuntimeError(f"trainyard {words[0]}: {(done.stderr or done.stdout).strip()}")
 

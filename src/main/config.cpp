@@ -154,12 +154,17 @@ Result<Config> parse_config(const std::string& text, const std::string& file) {
       if (name != "island" && name != "shared")
         return wrong(source, {key}, "must be island or shared");
       config.shared_network = name == "shared";
+    } else if (key == "requestsPerSecond") {
+      const int64_t rate = value.is_int64() ? value.get_int64() : -1;
+      if (rate < 1 || rate > 1'000'000)
+        return wrong(source, {key}, "must be a number from 1 to 1000000");
+      config.requests_per_second = static_cast<int>(rate);
     } else if (key == "training") {
       TRY(read_training(source, value, config));
     } else {
-      return wrong(
-          source, {key},
-          "is no setting; known are address, images, logLevel, logs, network, port and training");
+      return wrong(source, {key},
+                   "is no setting; known are address, images, logLevel, logs, network, port, "
+                   "requestsPerSecond and training");
     }
   }
   return config;

@@ -19,6 +19,8 @@ struct Config {
   std::optional<Duration> log_retention;  // logs.retention: of pods whose job is gone
   std::optional<uint64_t> log_bytes;      // logs.maxSize: of all pods that are gone, together
   ImageConfig images;
+  std::optional<int>
+      requests_per_second;      // of one user who is no administrator; twice that at once
   bool shared_network = false;  // network: shared
   bool gang_restart = false;    // training.gangRestart: of jobs that do not say it themselves
 };

@@ -2,6 +2,8 @@
 
 #include "main/serve.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <signal.h>
@@ -60,6 +62,7 @@
 #include "node/usage_meter.h"
 #include "node/volume_updates.h"
 #include "scheduler/scheduler.h"
+#include "store/slow_sync.h"
 #include "store/sqlite_log.h"
 #include "store/store.h"
 
@@ -67,6 +70,14 @@ namespace yard {
 namespace {
 
 constexpr std::string_view kPortFile = "port", kPidFile = "server.pid";
+
+// For bench/run alone: so much longer takes a sync of the store.
+Duration wanted_sync_delay() {
+  constexpr int64_t kMostMs = 1000;
+  const char* value = std::getenv("TRAINYARD_SYNC_DELAY_MS");
+  const auto wanted = value == nullptr ? std::nullopt : parse_int64(value);
+  return std::chrono::milliseconds(std::clamp<int64_t>(wanted.value_or(0), 0, kMostMs));
+}
 
 // Tells the one who started us; the message is one line.
 void tell(const ServeOptions& options, const std::string& line) {
@@ -252,13 +263,19 @@ int serve(StateFolder folder, const ServeOptions& given) {
   }
   auto credentials = prepare_credentials(folder, options.address, loop->now());
   if (!credentials) return fail(options, credentials.error());
+  if (const Duration delay = wanted_sync_delay(); delay > Duration{}) slow_down_syncs(delay);
   auto log = open_sqlite_log(folder.store(), *loop);
   if (!log) return fail(options, log.error());
   Store store(*loop, std::move(*log));
   if (auto opened = store.open(); !opened) return fail(options, opened.error());
 
   const uint64_t seed = seed_from_kernel();
-  ApiServer api(*loop, store, seed);
+  ApiServerOptions api_options;
+  if (config->requests_per_second) {
+    api_options.budget.requests_per_second = *config->requests_per_second;
+    api_options.budget.burst = 2.0 * *config->requests_per_second;
+  }
+  ApiServer api(*loop, store, seed, std::move(api_options));
   const auto http = make_http_server(
       [&api](HttpRequest request, std::shared_ptr<Responder> responder) {
         api.handle(std::move(request), std::move(responder));

@@ -205,6 +205,10 @@ TEST_F(AgentTest, GpusOfOutsidersAreNotOfferedUntilTheyEnd) {
   harness_.loop.advance(std::chrono::seconds(11));
   EXPECT_EQ(offered(), "2 of 2");
   EXPECT_EQ(text_at(node(), {"metadata", "annotations", "trainyard.dev/gpus-in-use"}), "");
+  // One that comes while no pod asks for a device.
+  outsiders = {{"0", 78, "notebook"}};
+  harness_.loop.advance(std::chrono::seconds(61));
+  EXPECT_EQ(offered(), "1 of 2");
 }
 
 TEST_F(AgentTest, OutsidersOnAPodsGpuAreNoticed) {

@@ -19,8 +19,19 @@ JsonArray texts(const std::vector<std::string>& list) {
 }
 
 JsonObject mount(std::string source, std::string_view target) {
-  return {{"source", std::move(source)}, {"target", target},   {"subPath", ""},
-          {"readOnly", false},           {"recursive", false}, {"recursivelyReadOnly", false}};
+  return {{"source", std::move(source)},
+          {"target", target},
+          {"subPath", ""},
+          {"readOnly", false},
+          {"recursive", false},
+          {"recursivelyReadOnly", false},
+          {"propagation", ""}};
+}
+
+const char* propagation_text(MountPropagation propagation) {
+  return propagation == MountPropagation::None       ? "none"
+         : propagation == MountPropagation::FromHost ? "from-host"
+                                                     : "both-ways";
 }
 
 JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodFolders& folders) {
@@ -53,6 +64,7 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
     entry["readOnly"] = each.read_only;
     entry["recursive"] = host_path || is_images;
     entry["recursivelyReadOnly"] = each.recursively_read_only;
+    entry["propagation"] = host_path ? propagation_text(each.propagation) : "";
     out.push_back(std::move(entry));
   }
   return out;
@@ -75,7 +87,9 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
                                 {"bytes", launch.shared_memory_bytes},
                                 {"group", -1},
                                 {"shared", !launch.shares_memory_with.empty()}});
-  JsonArray volumes, transient;
+  JsonArray volumes, transient, sysctls;
+  for (const auto& [file, text] : launch.sysctls)
+    sysctls.push_back(JsonObject{{"file", file}, {"text", text}});
   for (const LaunchVolume& volume : launch.volumes) {
     if (volume.type == LaunchVolume::Type::Memory)
       memory.push_back(JsonObject{{"folder", folders.volume(volume.name, volume.type)},
@@ -105,6 +119,8 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
                             {"hostPID", launch.host_pid},
                             {"sharePID", launch.share_pid},
                             {"memory", std::move(memory)},
+                            {"sysctls", std::move(sysctls)},
+                            {"hostMounts", launch.mounts_reach_host},
                             {"hostPaths", std::move(volumes)}});
 }
 

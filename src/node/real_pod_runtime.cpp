@@ -22,6 +22,7 @@
 #include "node/disk_usage.h"
 #include "node/files.h"
 #include "node/journal.h"
+#include "node/network/namespace_reuse.h"
 #include "node/shim_socket.h"
 #include "node/stray_processes.h"
 #include "node/transient.h"
@@ -102,6 +103,7 @@ RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string
 RealPodRuntime::~RealPodRuntime() {
   *alive_ = false;
   for (const auto& [uid, pod] : pods_) {
+    if (pod->net >= 0) close(pod->net);
     if (pod->socket < 0) continue;
     loop_.forget_readable(pod->socket);
     close(pod->socket);
@@ -246,10 +248,14 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
   };
   const auto spawn = [start, shim = shim_] {
     if (start->made) start->made = spawn_shim(*start, shim);
-    close_namespaces(start->namespaces);
+    // The pod's own is looked at by whoever takes it.
+    PodNamespaces done_with = start->namespaces;
+    if (start->made) done_with.net = -1;
+    close_namespaces(done_with);
   };
   const auto take = [this, start, alive = alive_] {
-    if (*alive) take_started(*start);
+    if (*alive) return take_started(*start);
+    if (start->made && start->namespaces.net >= 0) close(start->namespaces.net);
   };
   if (start->launch.host_network || network_.facts().island) {
     // The files and the shim in one go: the island's names are not in them.
@@ -301,6 +307,8 @@ void RealPodRuntime::take_started(Start& start) {
   pod->launch = std::move(start.launch);
   pod->folders = start.folders;
   pod->child = start.child;
+  pod->told_to_stop = false;
+  keep_network(*pod, start.namespaces.net);
   watch(*pod, start.socket);
   start.done({});
 }
@@ -465,24 +473,45 @@ void RealPodRuntime::shim_ended(Pod& pod) {
   }
   pod.record.alive = false;
   mark_lost(pod.record, loop_.now());
-  sweep_after(pod, std::exchange(pod.child, 0));
+  sweep_after(pod, std::exchange(pod.child, 0), network_to_give_back(pod));
   report(pod.record.uid);
 }
 
+void RealPodRuntime::keep_network(Pod& pod, int net) {
+  if (pod.net >= 0) close(pod.net);
+  pod.net = net;
+  if (net < 0 || ends_with_its_shim(pod.launch)) return;
+  close(std::exchange(pod.net, -1));
+}
+
+// Of a pod whose shim was told to end, and where all was as it should be; -1: none.
+int RealPodRuntime::network_to_give_back(Pod& pod) {
+  const int net = std::exchange(pod.net, -1);
+  if (net < 0 || (pod.told_to_stop && pod.record.refusals.empty())) return net;
+  close(net);
+  return -1;
+}
+
 // A shim removes its groups itself; one that was killed has left them, and its processes die with
-// it a moment later. `child` is its pid when it is ours to wait for.
-void RealPodRuntime::sweep_after(const Pod& pod, int child) const {
+// it a moment later. `child` is its pid when it is ours to wait for, `net` its network when another
+// pod may have it.
+void RealPodRuntime::sweep_after(const Pod& pod, int child, int net) {
+  const auto obeyed = std::make_shared<bool>(false);
   loop_.run_blocking(
-      [state = state_, uid = pod.record.uid, folder = pod.folders.run, child,
+      [state = state_, uid = pod.record.uid, folder = pod.folders.run, child, obeyed,
        by_mounts = pod.launch.host_pid && cgroup_bases(cgroups_.roots, "").empty()] {
         int status = 0;
-        const bool obeyed = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-                            WEXITSTATUS(status) == 0;
-        if (obeyed) return;
+        *obeyed = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+                  WEXITSTATUS(status) == 0;
+        if (*obeyed) return;
         if (by_mounts) kill_processes_mounting(folder);
         sweep_pod_cgroups(noted_cgroups(state), uid);
       },
-      [] {});
+      [this, alive = alive_, obeyed, net] {
+        if (net < 0) return;
+        if (*alive && *obeyed) return network_.give_back(net);
+        close(net);
+      });
 }
 
 Result<void> RealPodRuntime::tell(Pod& pod, const std::string& message) {
@@ -506,6 +535,7 @@ void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch,
     PodFolders folders;
     Result<void> written;
   };
+  if (pod->net >= 0 && !leaves_network_as_found(launch)) close(std::exchange(pod->net, -1));
   auto work = std::make_shared<Work>();
   work->text = container_launch_text(launch, pod->launch, pod->folders,
                                      container_cgroups(cgroups_.roots, cgroups_.name, uid, launch));
@@ -593,6 +623,7 @@ void RealPodRuntime::measure(std::string_view uid, std::function<void(PodUsage)>
 void RealPodRuntime::stop(std::string_view uid) {
   Pod* pod = find_pod(uid);
   if (pod == nullptr || pod->socket < 0) return;
+  pod->told_to_stop = true;
   // It may be on its way out already: then its end says the same.
   if (auto told = tell(*pod, "stop"); !told) log_debug("{}", told.error().message);
 }

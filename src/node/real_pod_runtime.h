@@ -56,6 +56,8 @@ class RealPodRuntime : public PodRuntime {
     PodRecord record;
     int socket = -1;
     int child = 0;  // the shim's pid when we started it
+    int net = -1;   // its network namespace, while it may serve another pod
+    bool told_to_stop = false;
     size_t journal_read = 0;
   };
   PodFolders folders_of(const PodLaunch& launch) const;  // of a pod that starts now
@@ -72,7 +74,9 @@ class RealPodRuntime : public PodRuntime {
   void read_journal(Pod& pod);
   void read_message(const Pod& pod, ContainerRun& run) const;
   void shim_ended(Pod& pod);
-  void sweep_after(const Pod& pod, int child) const;
+  void keep_network(Pod& pod, int net);
+  int network_to_give_back(Pod& pod);
+  void sweep_after(const Pod& pod, int child, int net);
   Result<void> tell(Pod& pod, const std::string& message);
   void report(const std::string& uid);
 

@@ -25,7 +25,9 @@ import yaml
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.environ.get("TRAINYARD", os.path.join(ROOT, "build", "trainyard"))
 CACHE = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
-COMMAND_DEADLINE_S = 30
+# What works is seen at once; these bound how long a failure takes on two cores that a compiler wants too.
+COMMAND_DEADLINE_S = 90
+PATIENCE_S = 60
 POLL_EVERY_S = 0.02
 
 
@@ -50,7 +52,7 @@ def newest_kubectl():
     return max(available_kubectls().values(), key=lambda found: found[1])
 
 
-def eventually(claim, deadline_s=10, about=""):
+def eventually(claim, deadline_s=PATIENCE_S, about=""):
     """The first true answer of `claim`, asked until the deadline; its last exception or answer otherwise."""
     ends = time.monotonic() + deadline_s
     while True:
@@ -249,7 +251,7 @@ class Yard:
                     *(f"control group {path}" for path in self.cgroups if os.path.exists(path)),
                     *(f"memory {path}" for path in memory_of(self.state))]
         try:
-            eventually(lambda: not left(), deadline_s=5)
+            eventually(lambda: not left(), deadline_s=20)
             return []
         except AssertionError:
             return left()
@@ -361,7 +363,7 @@ class Stream:
         for line in self.process.stdout:
             self.lines.put(line.rstrip("\n"))
 
-    def line(self, deadline_s=10):
+    def line(self, deadline_s=PATIENCE_S):
         try:
             return self.lines.get(timeout=deadline_s)
         except queue.Empty:

@@ -18,9 +18,9 @@ def status(kubectl, name):
     return kubectl.json("get", "pod", name)["status"]
 
 
-def finished(kubectl, name, deadline_s=20):
+def finished(kubectl, name):
     return eventually(lambda: (lambda s: s if s["phase"] in ("Succeeded", "Failed") else None)(status(kubectl, name)),
-                      deadline_s, f"pod {name} finished")
+                      about=f"pod {name} finished")
 
 
 def running(kubectl, name):

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import yaml
 
-from harness import BINARY, Stream
+from harness import BINARY, PATIENCE_S, Stream
 from objects import config_map, job
 
 OK, ERROR, USAGE, NOT_FOUND, UNREACHABLE = 0, 1, 2, 5, 6
@@ -157,7 +157,7 @@ def test_delete_waits_for_finalizers(yard, yard_command, namespace):
         answer = yard.request("PATCH", f"{path}/held", {"metadata": {"finalizers": None}},
                               content_type="application/merge-patch+json")
         assert answer.status == 200, answer.text
-        assert stream.process.wait(timeout=10) == OK
+        assert stream.process.wait(timeout=PATIENCE_S) == OK
 
 
 def test_delete_by_file(yard_command, namespace, tmp_path):
@@ -220,7 +220,7 @@ def test_config_file(own_yard):
     os.makedirs(own_yard.state)
     path = os.path.join(own_yard.state, "config.yaml")
     for content, complaint in (("prot: 1\n", "prot is no setting"), ("port: many\n", "port must be"), ("a: [\n", "^"),
-                               ("logLevel: loud\n", "logLevel must be")):
+                               ("logLevel: loud\n", "logLevel must be"), ("requestsPerSecond: 0\n", "requestsPerSecond must be")):
         with open(path, "w", encoding="utf-8") as stream:
             stream.write(content)
         run = own_yard.command("up", expect=ERROR)

@@ -5,7 +5,9 @@ import random
 import signal
 import threading
 
-from harness import Api, eventually
+import pytest
+
+from harness import PATIENCE_S, Api, eventually
 
 ROUNDS = int(os.environ.get("YARD_CRASH_ROUNDS", "24"))
 WRITERS = 6
@@ -97,7 +99,7 @@ def test_acknowledged_writes_survive_kill_9(own_yard):
         for thread in threads:
             thread.start()
         for _ in range(chance.randint(*ACKNOWLEDGED_EACH_ROUND)):
-            assert acknowledged.acquire(timeout=20), [writer.problem for writer in writers]
+            assert acknowledged.acquire(timeout=PATIENCE_S), [writer.problem for writer in writers]
         own_yard.kill()
         for thread in threads:
             thread.join(20)
@@ -126,6 +128,63 @@ def test_a_clean_stop_keeps_everything(own_yard):
     assert own_yard.api.port == port, "the port is kept over restarts"
     again = own_yard.request("GET", COLLECTION + "/kept").json
     assert again == made
+
+
+def keep_some(yard, count=30):
+    """Names of objects whose bytes can be found in the store's file."""
+    names = [f"kept-{number}" for number in range(count)]
+    for name in names:
+        yard.create(COLLECTION, {"metadata": {"name": name}, "data": {"text": f"{name}-" * 500}})
+    return names
+
+
+def kept(yard):
+    return sorted(item["metadata"]["name"] for item in yard.request("GET", COLLECTION).json["items"]
+                  if item["metadata"]["name"].startswith("kept-"))
+
+
+@pytest.mark.parametrize("about, damage", [
+    ("bytes of an object", lambda store: store.replace(b"kept-17-kept-17-", b"kept-17-kept-71-", 1)),
+    ("a page in the middle", lambda store: store[:len(store) // 2 & ~4095] + b"\0" * 4096 + store[(len(store) // 2 & ~4095) + 4096:]),
+    ("an end that is missing", lambda store: store[:len(store) * 2 // 3]),
+])
+def test_a_damaged_store_is_refused_with_a_sentence(own_yard, about, damage):
+    own_yard.up()
+    names = keep_some(own_yard)
+    own_yard.down()
+    path = os.path.join(own_yard.state, "store.db")
+    with open(path, "rb") as stream:
+        whole = stream.read()
+    damaged = damage(whole)
+    assert damaged != whole
+    with open(path, "wb") as stream:
+        stream.write(damaged)
+    refused = own_yard.command("up", expect=1)
+    assert path in refused.err and "damaged" in refused.err, f"{about}: {refused.err}"
+    assert len(refused.err.strip().splitlines()) == 1, refused.err
+    with open(path, "rb") as stream:
+        assert stream.read() == damaged, "it was left as it is"
+    with open(path, "wb") as stream:
+        stream.write(whole)
+    own_yard.up()
+    assert kept(own_yard) == sorted(names)
+    own_yard.down()
+
+
+def test_a_torn_write_ahead_log_loses_nothing_that_was_acknowledged(own_yard):
+    """Half of a commit that nobody was told of lies behind the last one, as when the power goes in the middle of it."""
+    own_yard.up()
+    names = keep_some(own_yard)
+    own_yard.kill()
+    log = os.path.join(own_yard.state, "store.db-wal")
+    with open(log, "rb") as stream:
+        frames = stream.read()
+    assert len(frames) > 4096, "what was written lies in the log"
+    with open(log, "ab") as stream:
+        stream.write(frames[32:32 + 3 * 4120 + 1000])  # frames of an earlier commit, and a part of one
+    own_yard.up()
+    assert kept(own_yard) == sorted(names)
+    own_yard.down()
 
 
 def test_two_servers_on_one_folder(own_yard):

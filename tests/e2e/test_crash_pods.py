@@ -1,6 +1,8 @@
-"""kill -9 of the server while pods and Jobs are made, run, are asked and go: what runs is not touched by it.
+"""kill -9 of the server under mixed load: pods and Jobs are made, run, are asked and go, logs are followed, objects written.
+What runs is not touched by it, what was acknowledged is there, no line is lost.
 
-Every run of a container leaves a line in a file of the host, so that a second start, or none, is seen whatever the API says."""
+Every run of a container leaves a line in a file of the host, so that a second start, or none, is seen whatever the API says.
+`make crash` does it 200 times."""
 import collections
 import contextlib
 import http.client
@@ -8,11 +10,14 @@ import os
 import random
 import threading
 
-from harness import Api, Kubectl, eventually, newest_kubectl
+from harness import PATIENCE_S, Api, Kubectl, eventually, newest_kubectl
 from pods import run_folders
+from test_crash import Writer, stored
 
-KILLS = int(os.environ.get("YARD_CRASH_KILLS", "100"))
-LONGEST_LIFE_S = 0.15  # of a server after it is ready
+KILLS = int(os.environ.get("YARD_CRASH_KILLS", "40"))
+WRITERS = 2
+LONGEST_LIFE_S = 0.15  # of a server after it is ready and has acknowledged
+MOST_ACKNOWLEDGED = 12  # so many writes, or fewer
 COUNTERS = 3
 PODS, JOBS = "/api/v1/namespaces/default/pods", "/apis/batch/v1/namespaces/default/jobs"
 COUNT = ("import os, time\n"
@@ -93,6 +98,35 @@ class Client:
         assert answer.status in (200, 201, 404), answer.text
 
 
+class Follower:
+    """Reads a counter's log as it grows, until cut off."""
+
+    def __init__(self, name):
+        self.name, self.lines, self.rounds = name, 0, 0
+        self.problem = None
+
+    def follow_until_cut_off(self, api):
+        text = ""
+        try:
+            api.connection = http.client.HTTPSConnection(api.host, api.port, context=api.context, timeout=PATIENCE_S)
+            api.connection.request("GET", f"{PODS}/{self.name}/log?follow=true&tailLines=50")
+            answer = api.connection.getresponse()
+            assert answer.status == 200, answer.read()
+            while chunk := answer.read1(65536):
+                text += chunk.decode()
+        except (OSError, http.client.HTTPException):
+            pass
+        except Exception as problem:  # noqa: a thread's failure is told by the test
+            self.problem = problem
+        finally:
+            api.close()
+        numbers = [int(line) for line in text.split("\n")[:-1]]  # the last one may be cut
+        if numbers and numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+            self.problem = f"{self.name}: lines {numbers} are not one after the other"
+        self.lines += len(numbers)
+        self.rounds += bool(numbers)
+
+
 def listed(yard, collection):
     answer = yard.request("GET", collection)
     assert answer.status == 200, answer.text
@@ -157,12 +191,41 @@ def execution(kubectl):
     return kubectl.stream("exec", "counter-0", "--", "sh", "-c", "echo x >> /h/executions; sleep 0.05")
 
 
-def test_a_hundred_kills_and_nothing_is_lost_or_done_twice(own_yard, tmp_path):
+def live_and_die(yard, client, writers, follower, chance):
+    """One server's life: everybody does what they do, and anywhere in the middle of it it is killed."""
+    acknowledged = threading.Semaphore(0)
+    work = [(client.act_until_cut_off, chance.randint(1, 2)), (follower.follow_until_cut_off,),
+            *((writer.write_until_cut_off, acknowledged) for writer in writers)]
+    threads = [threading.Thread(target=act, args=(Api(yard.kubeconfig, yard.folder), *more)) for act, *more in work]
+    for thread in threads:
+        thread.start()
+    for _ in range(chance.randint(0, MOST_ACKNOWLEDGED)):
+        assert acknowledged.acquire(timeout=PATIENCE_S), [writer.problem for writer in writers]
+    threading.Event().wait(chance.uniform(0, LONGEST_LIFE_S))
+    yard.kill()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    problems = [one.problem for one in (client, follower, *writers) if one.problem is not None]
+    assert problems == [], problems
+
+
+def check_writes(yard, writers):
+    """As in test_crash.py: what was acknowledged is there, no revision is used twice."""
+    found, revision = stored(yard.api)
+    for writer in writers:
+        writer.compare(found)
+    revisions = [number for writer in writers for number in writer.revisions]
+    assert len(revisions) == len(set(revisions)), "a revision was used twice"
+    assert revision >= max(revisions, default=0), "the store went back in time"
+
+
+def test_kills_under_mixed_load_and_nothing_is_lost_or_done_twice(own_yard, tmp_path):
     seed = os.environ.get("YARD_CRASH_SEED") or str(random.SystemRandom().randrange(10**6))
     print(f"seed {seed}: YARD_CRASH_SEED={seed} replays the choices")
     chance = random.Random(seed)
     tmp_path.chmod(0o777)
-    client = Client(seed, tmp_path)
+    client, follower = Client(seed, tmp_path), Follower("counter-1")
+    writers = [Writer(number, seed) for number in range(WRITERS)]
     path, minor = newest_kubectl()
     kubectl = Kubectl(path, minor, own_yard, "default")
     own_yard.up()
@@ -172,23 +235,20 @@ def test_a_hundred_kills_and_nothing_is_lost_or_done_twice(own_yard, tmp_path):
     eventually(lambda: [run is not None for _, _, run in identities(own_yard).values()] == [True] * COUNTERS)
     before = identities(own_yard)
     for kill in range(KILLS):
-        api = Api(own_yard.kubeconfig, own_yard.folder)
-        worker = threading.Thread(target=client.act_until_cut_off, args=(api, chance.randint(1, 2)))
-        worker.start()
-        asking = execution(kubectl) if chance.random() < 0.2 else contextlib.nullcontext()
-        with asking:
-            threading.Event().wait(chance.uniform(0, LONGEST_LIFE_S))  # the point of the kill, anywhere in what goes on
-            own_yard.kill()
-            worker.join(20)
-        assert client.problem is None, client.problem
+        with execution(kubectl) if chance.random() < 0.2 else contextlib.nullcontext():
+            live_and_die(own_yard, client, writers, follower, chance)
         own_yard.up()
+        check_writes(own_yard, writers)
         if kill % 10 == 9:
             assert identities(own_yard) == before, f"after {kill + 1} kills"
-    pods, jobs = eventually(lambda: ended(own_yard), 60, "everything ends")
+    pods, jobs = eventually(lambda: ended(own_yard), about="everything ends")
     starts = collections.Counter((tmp_path / "starts").read_text().split())
     check_pods(own_yard, client, pods, starts)
     check_jobs(client, pods, jobs, starts)
     assert len(pods) > KILLS / 2 and len(jobs) > KILLS / 10, "there was something to lose"
+    assert follower.rounds > 0 and sum(writer.serial for writer in writers) > KILLS, "and somebody to see it"
+    print(f"{KILLS} kills: {sum(len(writer.revisions) for writer in writers)} writes acknowledged, {len(pods)} pods, {len(jobs)} Jobs, "
+          f"{follower.lines} lines followed in {follower.rounds} lives")
 
     assert identities(own_yard) == before
     (tmp_path / "stop").touch()

@@ -43,7 +43,7 @@ def group(kubectl):
     """The group of a Widget that is defined, established and taken away again; no other test has it."""
     name = f"e{next(NUMBERS)}.ex.io"
     kubectl("apply", "-f", "-", stdin=[widget_definition(name)])
-    kubectl("wait", "--for=condition=established", f"crd/widgets.{name}", "--timeout=10s")
+    kubectl("wait", "--for=condition=established", f"crd/widgets.{name}", "--timeout=60s")
     yield name
     kubectl("delete", "crd", f"widgets.{name}", "--ignore-not-found")
 
@@ -132,7 +132,7 @@ def test_kubectl_refuses_unknown_fields(kubectl, group):
 def test_a_deleted_definition_takes_its_objects_along(kubectl, yard):
     group = f"e{next(NUMBERS)}.ex.io"
     kubectl("apply", "-f", "-", stdin=[widget_definition(group)])
-    kubectl("wait", "--for=condition=established", f"crd/widgets.{group}", "--timeout=10s")
+    kubectl("wait", "--for=condition=established", f"crd/widgets.{group}", "--timeout=60s")
     held = widget(group, "held")
     held["metadata"]["finalizers"] = ["ex.io/hold"]
     kubectl("apply", "-f", "-", stdin=[widget(group), held])

@@ -119,8 +119,8 @@ def shown(yard):
     wanted = {name: cells[1] for name, cells in POD_ROWS.items()}
     try:
         eventually(lambda: {n: s for n, s in pod_states(kubectl).items() if n in wanted} == wanted, 25)
-        kubectl("wait", "--for=condition=complete", "job/complete", "job/indexed", "--timeout=20s")
-        kubectl("wait", "--for=condition=failed", "job/failed", "--timeout=20s")
+        kubectl("wait", "--for=condition=complete", "job/complete", "job/indexed", "--timeout=60s")
+        kubectl("wait", "--for=condition=failed", "job/failed", "--timeout=60s")
         kubectl("delete", "job", "going", "--wait=false")
         yield kubectl
     finally:

@@ -124,7 +124,7 @@ def test_every_fault_is_said_and_nothing_is_half_kept(own_yard, played):
     for name in ROWS:
         own_yard.create(PODS, pod_of(name, f"{source.name}/{name}:1"))
     for name, (_, words) in ROWS.items():
-        said = eventually(lambda name=name: problem(own_yard, name), deadline_s=40, about=f"{name} is refused")
+        said = eventually(lambda name=name: problem(own_yard, name), about=f"{name} is refused")
         for word in words:
             assert any(each in said for each in word.split("|")), f"{name}: {word!r} is not in {said!r}"
         assert "to mend it, " in said, f"{name}: {said!r} names no mend"

@@ -58,7 +58,7 @@ def test_each_pull_policy(own_yard, registry):
     shown = status(own_yard, "absent")["containerStatuses"][0]
     assert shown["imageID"] == f"{name.rsplit(':', 1)[0]}@{busybox_image({'word': 'first'}).digest}"
     # The waiting one finds it on its next look, without a pull.
-    eventually(lambda: status(own_yard, "never")["phase"] == "Succeeded", deadline_s=30, about="never runs now")
+    eventually(lambda: status(own_yard, "never")["phase"] == "Succeeded", about="never runs now")
     source.push("me/app", "1", busybox_image({"word": "second"}))
     assert said(own_yard, pod_of("present", name)) == "first"
     eventually(lambda: ("Pulled", f'Container image "{name}" already present on machine') in events(own_yard, "present"),
@@ -177,7 +177,7 @@ def test_a_server_killed_while_it_pulls_completes_it_when_it_starts_again(own_ya
         own_yard.kill()
         assert own_yard.command("image", "ls", "-q").out in ("", name + "\n")
         own_yard.up()
-        eventually(lambda turn=turn: status(own_yard, f"p{turn}")["phase"] == "Succeeded", deadline_s=20, about="the pod ended")
+        eventually(lambda turn=turn: status(own_yard, f"p{turn}")["phase"] == "Succeeded", about="the pod ended")
         nothing_is_staged(own_yard)
         own_yard.request("DELETE", f"{PODS}/p{turn}?gracePeriodSeconds=0")
         eventually(lambda: own_yard.command("image", "rm", name, expect=None).code == 0, about="the image is free")

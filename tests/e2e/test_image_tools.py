@@ -137,7 +137,7 @@ def docker(tmp_path):
         return done.stdout.decode()
     run.store = os.path.join(folder, "data")
     try:
-        eventually(lambda: run("version"), deadline_s=30, about="dockerd answers")
+        eventually(lambda: run("version"), about="dockerd answers")
         yield run
     finally:
         daemon.terminate()

@@ -33,7 +33,7 @@ def said(yard, one):
     name = one["metadata"]["name"]
     yard.create("/apis/batch/v1/namespaces/default/jobs", one)
     eventually(lambda: yard.request("GET", f"/apis/batch/v1/namespaces/default/jobs/{name}").json["status"].get("succeeded") == 1,
-               deadline_s=20, about=f"{name} succeeded")
+               about=f"{name} succeeded")
     return log_of(yard, pods_of(yard, f"job-name={name}")[0])
 
 
@@ -90,8 +90,8 @@ def test_a_pytorchjob_from_an_image_of_a_mirror(own_yard, registry):
         "pytorchReplicaSpecs": {"Master": {"replicas": 1, **replica}, "Worker": {"replicas": 2, **replica}}}})
     eventually(lambda: any(each["type"] == "Succeeded" and each["status"] == "True" for each in
                            own_yard.request("GET", f"{jobs}/ddp").json.get("status", {}).get("conditions", [])),
-               deadline_s=25, about="the PyTorchJob succeeded")
+               about="the PyTorchJob succeeded")
     # The job has succeeded when its master has; its workers may still be at it.
     eventually(lambda: sorted(log_of(own_yard, pod).split(" by ")[0] for pod in
                               pods_of(own_yard, "training.kubeflow.org/job-name=ddp")) ==
-               ["rank 0 of 3", "rank 1 of 3", "rank 2 of 3"], deadline_s=15, about="every rank spoke")
+               ["rank 0 of 3", "rank 1 of 3", "rank 2 of 3"], about="every rank spoke")

@@ -141,7 +141,7 @@ def test_a_job_trains_and_its_progress_is_seen(kubectl, storage):
         assert follower.wait(10) == 0
     finally:
         follower.kill()
-    kubectl("wait", "--for=condition=complete", "job/ml-job", "--timeout=20s")
+    kubectl("wait", "--for=condition=complete", "job/ml-job", "--timeout=60s")
     assert job_row(kubectl, "ml-job") == ["ml-job", "Complete", "1/1"]
     assert conditions(kubectl, "ml-job") == [("SuccessCriteriaMet", "CompletionsReached"), ("Complete", "CompletionsReached")]
     status = kubectl.json("get", "job", "ml-job")["status"]
@@ -153,7 +153,7 @@ def test_a_deadline_ends_a_job_that_takes_too_long(kubectl, storage):
     kubectl("apply", "-f", "-", stdin=job("slow", activeDeadlineSeconds=2, storage=storage,
                                           container={"image": "busybox", "command": ["sh", "-c", script]}))
     the_pod(kubectl, "slow")
-    kubectl("wait", "--for=condition=failed", "job/slow", "--timeout=20s")
+    kubectl("wait", "--for=condition=failed", "job/slow", "--timeout=60s")
     assert conditions(kubectl, "slow") == [("FailureTarget", "DeadlineExceeded"), ("Failed", "DeadlineExceeded")]
     status = kubectl.json("get", "job", "slow")["status"]
     assert status["conditions"][1]["message"] == "Job was active longer than specified deadline"
@@ -170,16 +170,16 @@ def test_retries_in_place_and_then_success_or_an_end(kubectl, storage):
         job("second-try", "--fail-times=1", "--count-in=/model_storage/second", storage=storage),
         job("hopeless", "--fail-times=99", "--count-in=/model_storage/hopeless", storage=storage),
         job("no-retry", "--fail-times=99", storage=storage, backoffLimit=0, pod={"restartPolicy": "Never"})])
-    kubectl("wait", "--for=condition=complete", "job/second-try", "--timeout=20s")
+    kubectl("wait", "--for=condition=complete", "job/second-try", "--timeout=60s")
     pod = the_pod(kubectl, "second-try", "Succeeded")
     assert pod["status"]["containerStatuses"][0]["restartCount"] == 1
     assert kubectl("logs", pod["metadata"]["name"], "--previous").out == "try 1\nno luck\n"
     assert kubectl("logs", pod["metadata"]["name"]).out.startswith("try 2\n")
     assert kubectl.json("get", "job", "second-try")["status"].get("failed", 0) == 0
     # Never and no retry: one pod, which stays with its log.
-    kubectl("wait", "--for=condition=failed", "job/no-retry", "--timeout=20s")
+    kubectl("wait", "--for=condition=failed", "job/no-retry", "--timeout=60s")
     assert kubectl("logs", the_pod(kubectl, "no-retry", "Failed")["metadata"]["name"]).out == "try 1\nno luck\n"
-    kubectl("wait", "--for=condition=failed", "job/hopeless", "--timeout=25s")
+    kubectl("wait", "--for=condition=failed", "job/hopeless", "--timeout=60s")
     assert conditions(kubectl, "hopeless") == [("FailureTarget", "BackoffLimitExceeded"), ("Failed", "BackoffLimitExceeded")]
     assert kubectl.json("get", "job", "hopeless")["status"]["failed"] == 1
     assert (storage / "hopeless").read_text() in ("xx", "xxx"), "the last run may begin before the Job's end is decided"
@@ -221,7 +221,7 @@ def test_bounds_of_cpu_and_memory(yard, kubectl, storage):
         node = kubectl.json("get", "nodes")["items"][0]["status"]
         assert any("not enforced" in c.get("message", "") for c in node["conditions"]), "the node says what it lacks"
     (storage / "go").touch()
-    kubectl("wait", "--for=condition=complete", "job/bounded", "--timeout=20s")
+    kubectl("wait", "--for=condition=complete", "job/bounded", "--timeout=60s")
 
 
 def test_more_memory_than_allowed(kubectl, storage):
@@ -238,7 +238,7 @@ def test_more_memory_than_allowed(kubectl, storage):
     assert found["restartCount"] == 1, "restarted at once, then after a back-off"
     kubectl("delete", "job", "hungry")
     kubectl("apply", "-f", "-", stdin=job("hungry-once", "--hoard=400", backoffLimit=0, container=small))
-    kubectl("wait", "--for=condition=failed", "job/hungry-once", "--timeout=20s")
+    kubectl("wait", "--for=condition=failed", "job/hungry-once", "--timeout=60s")
     assert conditions(kubectl, "hungry-once")[1] == ("Failed", "BackoffLimitExceeded")
     assert kubectl.json("get", "job", "hungry-once")["status"]["failed"] == 1
 
@@ -248,7 +248,7 @@ def test_a_result_on_the_host_outlives_the_jobs(yard, kubectl, storage):
     kubectl("apply", "-f", "-", stdin=[
         job("writes", "--result=/model_storage/model.txt", storage=storage, pod={"securityContext": {"runAsUser": uid}}),
         job("runs", "--wait-for=/model_storage/never", storage=storage)])
-    kubectl("wait", "--for=condition=complete", "job/writes", "--timeout=20s")
+    kubectl("wait", "--for=condition=complete", "job/writes", "--timeout=60s")
     the_pod(kubectl, "runs")
     gone = kubectl("delete", "job", "--all").out.splitlines()
     assert sorted(line.split('"')[1] for line in gone) == ["runs", "writes"]
@@ -293,15 +293,15 @@ def test_a_result_in_an_object_store(s3_python, kubectl):
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s3"},
                "spec": {"selector": {"app": "s3"}, "ports": [{"port": 5000}]}}
     kubectl("apply", "-f", "-", stdin=[service, server])
-    kubectl("wait", "--for=condition=ready", "pod/s3", "--timeout=25s")
+    kubectl("wait", "--for=condition=ready", "pod/s3", "--timeout=60s")
     client = {"image": "me/s3:1", "env": S3_ENVIRONMENT}
     kubectl("apply", "-f", "-", stdin=job("bucket", container={**client, "command": ["python", "-c", MAKE_BUCKET]}))
-    kubectl("wait", "--for=condition=complete", "job/bucket", "--timeout=25s")
+    kubectl("wait", "--for=condition=complete", "job/bucket", "--timeout=60s")
     kubectl("apply", "-f", "-", stdin=job("upload", "--result=s3://models/ml/weight.txt",
                                           container={**client, "image": "me/ml-job-s3:1"}))
-    kubectl("wait", "--for=condition=complete", "job/upload", "--timeout=25s")
+    kubectl("wait", "--for=condition=complete", "job/upload", "--timeout=60s")
     kubectl("apply", "-f", "-", stdin=job("read-back", container={**client, "command": ["python", "-c", READ_BACK]}))
-    kubectl("wait", "--for=condition=complete", "job/read-back", "--timeout=25s")
+    kubectl("wait", "--for=condition=complete", "job/read-back", "--timeout=60s")
     assert kubectl("logs", "job/read-back").out == "0.4686\n"
     assert '"PUT /models/ml/weight.txt?' in kubectl("logs", "s3").out, "it came in parts, as smart_open sends it"
 
@@ -323,7 +323,7 @@ def test_six_jobs_where_two_have_room(kubectl, storage):
         assert reason["reason"] == "Unschedulable"
         assert reason["message"].startswith("0/1 nodes are available: 1 Insufficient cpu")
     (storage / "go").touch()
-    kubectl("wait", "--for=condition=complete", "job", "--all", "--timeout=25s")
+    kubectl("wait", "--for=condition=complete", "job", "--all", "--timeout=60s")
     assert sorted(path.name for path in storage.iterdir()) == [*rates, "go"]
     assert float((storage / "0.5").read_text()) == 0.875
     kubectl("delete", "job", "--all")

@@ -43,8 +43,8 @@ def status(kubectl, name):
     return kubectl.json("get", "pod", name)["status"]
 
 
-def logs_of(kubectl, name, phase="Succeeded", deadline_s=20):
-    eventually(lambda: status(kubectl, name)["phase"] in ("Succeeded", "Failed"), deadline_s, f"pod {name} ends")
+def logs_of(kubectl, name, phase="Succeeded"):
+    eventually(lambda: status(kubectl, name)["phase"] in ("Succeeded", "Failed"), about=f"pod {name} ends")
     out = kubectl("logs", name).out
     assert status(kubectl, name)["phase"] == phase, out
     return out
@@ -156,7 +156,7 @@ def test_the_api_server_is_reached_from_inside_and_wants_to_know_who_asks(kubect
         context = ssl.create_default_context(cafile="/ca/ca.crt")
         for host in ("kubernetes.default.svc", "kubernetes.default", os.environ["KUBERNETES_SERVICE_HOST"]):
             connection = http.client.HTTPSConnection(host, int(os.environ["KUBERNETES_SERVICE_PORT"]), context=context,
-                                                     timeout=10)
+                                                     timeout=60)
             connection.request("GET", "/version")
             answer = connection.getresponse()
             assert answer.status == 200, answer.status

@@ -44,12 +44,12 @@ def test_a_standalone_overlay_applies_twice_and_the_kinds_go_on_working(kubectl)
     assert kubectl("diff", "--server-side", "-k", OPERATOR, namespace="kubeflow").out == ""
 
     kubectl("create", "-f", "-", stdin=job("after", "echo it ran"))
-    kubectl("wait", "--for=condition=Succeeded", "pytorchjob/after", "--timeout=20s")
+    kubectl("wait", "--for=condition=Succeeded", "pytorchjob/after", "--timeout=60s")
     assert kubectl("logs", "after-master-0").out == "it ran\n"
     refused = kubectl("create", "-f", "-", expect=1, stdin={**job("bad", "true"), "spec": {"pytorchReplicaSpecs": {}}})
     assert "is invalid" in refused.err and "webhook" not in refused.err
     for kind in ("pytorchjobs", "tfjobs", "mpijobs", "xgboostjobs", "paddlejobs", "jaxjobs"):
-        kubectl("wait", "--for=condition=Established", f"crd/{kind}.kubeflow.org", "--timeout=5s")
+        kubectl("wait", "--for=condition=Established", f"crd/{kind}.kubeflow.org", "--timeout=60s")
 
 
 def test_the_same_by_client_side_apply(kubectl):
@@ -64,7 +64,7 @@ def test_the_same_by_client_side_apply(kubectl):
 def test_an_overlay_that_patches_a_job_runs(kubectl):
     kubectl("apply", "-k", JOB)
     assert kubectl("apply", "-k", JOB).out == "pytorchjob.kubeflow.org/train-small unchanged\n"
-    kubectl("wait", "--for=condition=Succeeded", "pytorchjob/train-small", "--timeout=20s")
+    kubectl("wait", "--for=condition=Succeeded", "pytorchjob/train-small", "--timeout=60s")
     assert kubectl("logs", "train-small-master-0").out == "master of 3\n"
     assert {kubectl("logs", f"train-small-worker-{index}").out for index in range(2)} == {"rank 1 of 3\n", "rank 2 of 3\n"}
     worker = kubectl.json("get", "pod", "train-small-worker-1")["spec"]
@@ -86,5 +86,5 @@ def test_the_kinds_outlive_the_overlay(kubectl):
     assert kubectl("get", "deployments,secrets", "-o", "name", namespace="kubeflow").out == ""
     assert kubectl("apply", "--server-side", "-k", OPERATOR, namespace="kubeflow").out.count("serverside-applied") == OBJECTS
     kubectl("create", "-f", "-", stdin=job("without", "echo still there"))
-    kubectl("wait", "--for=condition=Succeeded", "pytorchjob/without", "--timeout=20s")
+    kubectl("wait", "--for=condition=Succeeded", "pytorchjob/without", "--timeout=60s")
     assert kubectl("logs", "without-master-0").out == "still there\n"

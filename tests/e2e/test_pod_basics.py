@@ -165,6 +165,6 @@ def test_the_status_of_a_job_is_changed(yard, kubectl):
                                           "status": {"conditions": conditions}}, content_type="application/merge-patch+json")
     assert answer.status == 200, answer.text
     kubectl("patch", "job", "held", "-p", '{"spec": {"suspend": false}}')
-    kubectl("wait", "--for=condition=complete", "job/held", "--timeout=20s")
+    kubectl("wait", "--for=condition=complete", "job/held", "--timeout=60s")
     after = kubectl.json("get", "job", "held")
     assert "StatusPatched" in [c["type"] for c in after["status"]["conditions"]] and after["spec"]["parallelism"] == 1

@@ -43,8 +43,8 @@ def row(k, name):
     return None
 
 
-def shows(k, name, ready, state, restarts="0", deadline_s=15):
-    eventually(lambda: row(k, name) == [ready, state, restarts], deadline_s, f"{name} {ready} {state} {restarts}")
+def shows(k, name, ready, state, restarts="0"):
+    eventually(lambda: row(k, name) == [ready, state, restarts], about=f"{name} {ready} {state} {restarts}")
 
 
 def events(k, name, reason):
@@ -150,7 +150,7 @@ def test_a_missing_source_of_the_environment(k):
     k("create", "configmap", "later", "--from-literal=other=1")
     eventually(lambda: f"Error: couldn't find key k in ConfigMap {k.namespace}/later" in events(k, "needs", "Failed"))
     k("patch", "configmap", "later", "-p", '{"data": {"k": "here"}}')
-    shows(k, "needs", "0/1", "Completed", deadline_s=30)
+    shows(k, "needs", "0/1", "Completed")
     assert k("logs", "needs").out == "here\n"
 
 
@@ -268,7 +268,7 @@ def test_logs_outlive_their_pod(yard, k):
            "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [
                {"name": "c", "image": "x", "command": ["echo", "kept"]}]}}}}
     k("apply", "-f", "-", stdin=job)
-    k("wait", "--for=condition=complete", "job/keeps", "--timeout=20s")
+    k("wait", "--for=condition=complete", "job/keeps", "--timeout=60s")
     one = k.json("get", "pods")["items"][0]["metadata"]
     k("delete", "pod", one["name"])
     path = f"/api/v1/namespaces/{k.namespace}/pods/{one['name']}/log"

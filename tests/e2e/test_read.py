@@ -175,7 +175,7 @@ def test_watch_as_json(kubectl, yard):
 def test_wait_for_a_condition(kubectl, yard):
     path = f"/apis/batch/v1/namespaces/{kubectl.namespace}/jobs"
     yard.create(path, job("train", managedBy="trainyard.dev/test") if yard.is_ours else job("train"))
-    with kubectl.stream("wait", "--for=condition=Suspended", "job/train", "--timeout=20s") as stream:
+    with kubectl.stream("wait", "--for=condition=Suspended", "job/train", "--timeout=60s") as stream:
         condition = {"type": "Suspended", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z"}
         answer = yard.request("PATCH", path + "/train/status", {"status": {"conditions": [condition]}},
                               content_type="application/merge-patch+json")
@@ -184,7 +184,7 @@ def test_wait_for_a_condition(kubectl, yard):
 
 
 def test_wait_for_deletion(kubectl, yard, pods):
-    with kubectl.stream("wait", "--for=delete", "pod/alpha", "--timeout=20s") as stream:
+    with kubectl.stream("wait", "--for=delete", "pod/alpha", "--timeout=60s") as stream:
         yard.request("DELETE", pods + "/alpha?gracePeriodSeconds=0")
         code = stream.process.wait(20)
         # Old clients call a pod that was gone before they looked an error.
@@ -193,7 +193,7 @@ def test_wait_for_deletion(kubectl, yard, pods):
 
 def test_wait_for_a_value(kubectl, pods):
     kubectl.needs(23)
-    assert kubectl("wait", "--for=jsonpath={.status.phase}=Pending", "pod/alpha", "--timeout=10s").out == \
+    assert kubectl("wait", "--for=jsonpath={.status.phase}=Pending", "pod/alpha", "--timeout=60s").out == \
         "pod/alpha condition met\n"
 
 

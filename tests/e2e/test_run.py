@@ -7,7 +7,7 @@ import subprocess
 import pytest
 import yaml
 
-from harness import BINARY, eventually
+from harness import BINARY, PATIENCE_S, eventually
 
 OK, ERROR, USAGE, FAILED, NOT_FOUND, INTERRUPTED = 0, 1, 2, 3, 5, 130
 
@@ -91,7 +91,7 @@ def test_an_interrupt_leaves_the_job_as_asked(yard, command, namespace, flags, i
     process.stdin.close()
     assert process.stdout.readline().endswith("started\n")
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=20) == INTERRUPTED
+    assert process.wait(timeout=PATIENCE_S) == INTERRUPTED
     said = process.stderr.read()
     assert ("is left running" in said) == is_left and ("deleted" in said) != is_left
     command("get", "job", "long", "-n", namespace, expect=OK if is_left else NOT_FOUND)

@@ -13,7 +13,7 @@ import threading
 
 import pytest
 
-from harness import Api, Kubectl, Yard, eventually, newest_kubectl, processes_mounting, processes_naming
+from harness import PATIENCE_S, Api, Kubectl, Yard, eventually, newest_kubectl, processes_mounting, processes_naming
 from pods import end_state, output, pod, running, shell, status
 
 MARKER = "hunter2-s3cr3t-m4rker"
@@ -212,7 +212,7 @@ def test_the_api_is_on_loopback_and_speaks_modern_tls_only(yard):
         bound = [line.split()[1] for line in stream.readlines()[1:] if line.split()[3] == "0A"]
     assert [address for address in bound if int(address.split(":")[1], 16) == yard.api.port] == [f"0100007F:{yard.api.port:04X}"]
     spoken = subprocess.run(["openssl", "s_client", "-connect", f"{yard.api.host}:{yard.api.port}", "-tls1_1", "-cipher", "ALL:@SECLEVEL=0"],
-                            input="", capture_output=True, text=True, timeout=20)
+                            input="", capture_output=True, text=True, timeout=PATIENCE_S)
     assert spoken.returncode != 0 and "Cipher is (NONE)" in spoken.stdout
 
 
@@ -350,7 +350,7 @@ def test_other_peoples_connections_do_not_starve_ours(yard):
     asker = threading.Thread(target=lambda: answers.extend(
         Api(yard.kubeconfig, yard.folder).request("GET", "/api/v1/namespaces").status for _ in range(20)))
     asker.start()
-    asker.join(timeout=20)
+    asker.join(timeout=PATIENCE_S)
     assert answers == [200] * 20
     for one in [*silent, *readers]:
         one.close()

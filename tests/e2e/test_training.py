@@ -33,8 +33,8 @@ def states(kubectl, kind, name):
     return [c["type"] for c in conditions if c["status"] == "True"]
 
 
-def reaches(kubectl, kind, name, state, deadline_s=20):
-    return eventually(lambda: state in states(kubectl, kind, name), deadline_s, f"{kind} {name} {state}")
+def reaches(kubectl, kind, name, state):
+    return eventually(lambda: state in states(kubectl, kind, name), about=f"{kind} {name} {state}")
 
 
 def main_pid(mark):
@@ -56,14 +56,14 @@ def test_the_kinds_are_there_as_definitions(kubectl):
     rows = kubectl("get", "crd").out
     for plural in ("pytorchjobs", "tfjobs", "xgboostjobs", "paddlejobs", "jaxjobs", "mxjobs", "mpijobs"):
         assert f"{plural}.kubeflow.org" in rows
-    kubectl("wait", "--for=condition=Established", "crd/pytorchjobs.kubeflow.org", "--timeout=5s")
+    kubectl("wait", "--for=condition=Established", "crd/pytorchjobs.kubeflow.org", "--timeout=60s")
 
 
 def test_a_pytorchjob_runs_and_succeeds(kubectl):
     script = 'echo "$RANK of $WORLD_SIZE at $MASTER_ADDR:$MASTER_PORT"'
     kubectl("apply", "-f", "-", stdin=job("PyTorchJob", "env", {"Master": (1, "OnFailure"), "Worker": (2, "OnFailure")},
                                           "pytorch", script))
-    kubectl("wait", "--for=condition=Succeeded", "pytorchjob/env", "--timeout=20s")
+    kubectl("wait", "--for=condition=Succeeded", "pytorchjob/env", "--timeout=60s")
     assert kubectl("get", "pytorchjob", "env").rows[1][1] == "Succeeded"
     eventually(lambda: kubectl("logs", "env-worker-1").out == "2 of 3 at env-master-0:23456\n")
     assert kubectl("logs", "-l", "training.kubeflow.org/job-role=master").out == "0 of 3 at env-master-0:23456\n"

@@ -21,7 +21,6 @@
 #include "node/sandbox/user_namespace.h"
 #include "node/shim/descriptors.h"
 #include "node/shim/files.h"
-#include "node/shim/json.h"
 #include "node/shim/spawn.h"
 #include "node/shim/terminal.h"
 
@@ -85,13 +84,7 @@ std::string read_command(int fd, CommandRequest& request) {
   while (text.size() < kMostRequest &&
          (count = pread(fd, buffer, sizeof buffer, static_cast<off_t>(text.size()))) > 0)
     text.append(buffer, static_cast<size_t>(count));
-  Value root;
-  if (count != 0 || !parse(text, root)) return "the command could not be read";
-  for (const Value& item : root["argv"].items)
-    request.argv.push_back(item.text);
-  request.terminal = root["terminal"].boolean;
-  request.kill_when_left = root["killWhenLeft"].boolean;
-  return request.argv.empty() ? "the command is empty" : "";
+  return count == 0 ? read_command(text, request) : "the command could not be read";
 }
 
 pid_t start_command(const Container& container, pid_t main, const CommandRequest& request,

@@ -8,14 +8,9 @@
 #include <vector>
 
 #include "node/shim/launch.h"
+#include "node/shim/order.h"
 
 namespace shim {
-
-struct CommandRequest {
-  std::vector<std::string> argv;
-  bool terminal = false;
-  bool kill_when_left = false;  // the caller's end kills it; otherwise it gets SIGHUP
-};
 
 // `answers` hears `terminal` with the terminal's other end when one was asked for; the three
 // streams are used when none was.

@@ -36,6 +36,7 @@
 #include "node/shim/journal.h"
 #include "node/shim/launch.h"
 #include "node/shim/log_file.h"
+#include "node/shim/order.h"
 #include "node/shim/probe.h"
 #include "node/shim/spawn.h"
 
@@ -195,29 +196,26 @@ void Shim::read_client(int fd) {
 
 // Takes out of `descriptors` what it keeps.
 void Shim::obey(int fd, const std::string& message, std::vector<int>& descriptors) {
-  char verb[16] = "", container[256] = "";
-  int number = 0, signal_number = 0;
-  const int count =
-      sscanf(message.c_str(), "%15s %255s %d %d", verb, container, &number, &signal_number);
-  const std::string word = verb;
+  const Order order = read_order(message);
+  const std::string& word = order.verb;
   std::string answer;
   if (word == "hello") {
     answer = "hello " + std::to_string(kProtocol) + " " + std::to_string(getpid());
-  } else if (word == "start" && count >= 3 && !stopping_) {
-    start(container, number);
-  } else if (word == "signal" && count == 4) {
+  } else if (word == "start" && order.words >= 3 && !stopping_) {
+    start(order.container, order.number);
+  } else if (word == "signal" && order.words == 4) {
     for (const auto& running : running_) {
-      if (running->launch.name == container && running->launch.run == number)
-        kill(running->pid, signal_number);
+      if (running->launch.name == order.container && running->launch.run == order.number)
+        kill(running->pid, order.signal);
     }
-  } else if (word == "exec" && count >= 2 && !descriptors.empty()) {
-    exec(container, descriptors);
+  } else if (word == "exec" && order.words >= 2 && !descriptors.empty()) {
+    exec(order.container, descriptors);
     descriptors.clear();
-  } else if (word == "input" && count >= 2 && !descriptors.empty()) {
-    give_input(container, descriptors[0]);
-  } else if (word == "dial" && count >= 3 && !descriptors.empty()) {
+  } else if (word == "input" && order.words >= 2 && !descriptors.empty()) {
+    give_input(order.container, descriptors[0]);
+  } else if (word == "dial" && order.words >= 3 && !descriptors.empty()) {
     // Connects while the caller waits for it: nothing waits here.
-    const int connection = dial(container, number);
+    const int connection = dial(order.container.c_str(), order.number);
     send_message(descriptors[0],
                  connection >= 0 ? "dialed" : std::string("failed ") + strerror(errno), connection);
     if (connection >= 0) close(connection);
@@ -302,7 +300,7 @@ void Shim::start(const std::string& container, int run) {
   for (const std::string& refusal : make_cgroups(launch.cgroups))
     journal_.append("refused " + refusal);
   running->oom_kills_before = oom_kills(launch.cgroups);
-  open_low_ports(launch);
+  open_low_ports(pod_, launch);
   const Running* beside = launch.processes_of.empty() ? nullptr : find(launch.processes_of);
   const Spawned spawned =
       launch.processes_of.empty() || beside != nullptr
