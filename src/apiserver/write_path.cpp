@@ -428,6 +428,7 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
     out.answer = on_heap(next);  // `next` may live in the verb's arena
     return out;
   }
+  if (applied) ignore_new_times(live_tree, next);
   if (equal(next, live_tree)) {
     Change out;
     out.type = Change::Type::Nothing;

@@ -1,4 +1,5 @@
-// trainyard-shim <run folder> [first connection's descriptor [its network's: net island user]]
+// trainyard-shim <run folder> [first connection's descriptor [its network's: net island user]], or
+// born of a trainyard-template (node/shim/template.h).
 // The parent of one pod's processes, keeper of their output and exit codes. It decides nothing: it
 // does what the server says over its socket, writes what happened into the journal and goes on when
 // the server dies. Single-threaded.
@@ -39,6 +40,7 @@
 #include "node/shim/order.h"
 #include "node/shim/probe.h"
 #include "node/shim/spawn.h"
+#include "node/shim/template.h"
 
 namespace shim {
 namespace {
@@ -465,9 +467,15 @@ void Shim::run() {
 int main(int count, char** arguments) {
   if (count < 2) return fprintf(stderr, "usage: trainyard-shim RUN_FOLDER [FD]\n"), 2;
   if (count == 3 && strcmp(arguments[1], "--probe") == 0) return shim::probe(arguments[2]);
-  shim::Shim shim(arguments[1]);
   const auto descriptor = [&](int index) { return count > index ? atoi(arguments[index]) : -1; };
-  if (!shim.open(descriptor(2), {descriptor(3), descriptor(4), descriptor(5)})) return 1;
+  shim::Birth birth;
+  if (strcmp(arguments[0], "trainyard-template") != 0) {
+    birth = {arguments[1], descriptor(2), {descriptor(3), descriptor(4), descriptor(5)}};
+  } else if (count != 3 || !shim::bear_shims(count, arguments, birth)) {
+    return 0;
+  }
+  shim::Shim shim(birth.run_folder);
+  if (!shim.open(birth.connection, birth.network)) return 1;
   shim.run();
   return 0;
 }
