@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <set>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -34,7 +33,6 @@ namespace {
 constexpr size_t kMostJournal = 64 << 20, kMostMessage = 4096, kMostLogMessage = 2048;
 constexpr size_t kMostLogMessageLines = 80;
 constexpr size_t kMostLaunchFile = 16 << 20;
-constexpr int kLowestCopy = 20;
 
 Json read_json(const std::string& path) {
   const auto text = read_text(path, kMostLaunchFile);
@@ -93,11 +91,11 @@ RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string
                                PodNetwork& network)
     : loop_(loop),
       state_(std::move(state_folder)),
-      shim_(std::move(shim)),
       boot_id_(trim(read_text("/proc/sys/kernel/random/boot_id", 64).value_or(""))),
       transient_(prepare_transient(state_)),
       network_(network),
       cgroups_(prepare_cgroups(state_)),
+      shims_(std::make_shared<ShimTemplate>(std::move(shim), state_)),
       shim_calls_(loop) {}
 
 RealPodRuntime::~RealPodRuntime() {
@@ -246,8 +244,8 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
   const auto write = [start, boot_id = boot_id_] {
     start->made = write_pod_files(*start, boot_id);
   };
-  const auto spawn = [start, shim = shim_] {
-    if (start->made) start->made = spawn_shim(*start, shim);
+  const auto spawn = [start, shims = shims_] {
+    if (start->made) start->made = bear_shim(*start, *shims);
     // The pod's own is looked at by whoever takes it.
     PodNamespaces done_with = start->namespaces;
     if (start->made) done_with.net = -1;
@@ -343,57 +341,19 @@ void RealPodRuntime::replace_files(std::string_view uid, LaunchVolume volume) {
       [] {});
 }
 
-// Blocking: the caller sleeps until the shim's program is loaded.
-Result<void> RealPodRuntime::spawn_shim(Start& start, const std::string& shim) {
-  const PodNamespaces& namespaces = start.namespaces;
-  const PodFolders& folders = start.folders;
+// Blocking.
+Result<void> RealPodRuntime::bear_shim(Start& start, ShimTemplate& shims) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
     return system_error("cannot make a socket for the pod");
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO,
-                                   (folders.transient + "/shim.log").c_str(),
-                                   O_WRONLY | O_CREAT | O_APPEND, 0600);
-  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
-  std::string inherited[3];  // as the shim's arguments name them
-  int next = 4;
-  std::vector<int> copies;
-  for (const int fd : {namespaces.net, namespaces.island, namespaces.user}) {
-    inherited[copies.size()] = std::to_string(fd < 0 ? -1 : next);
-    // A copy with a number that none of these actions overwrites.
-    copies.push_back(fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, kLowestCopy));
-    if (fd >= 0) posix_spawn_file_actions_adddup2(&actions, copies.back(), next++);
-  }
-  posix_spawn_file_actions_addclosefrom_np(&actions, next);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  // What is ignored here may be ignored there: its children begin with all signals as they come.
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const char* arguments[] = {
-      "trainyard-shim",     folders.run.c_str(),  "3",    inherited[0].c_str(),
-      inherited[1].c_str(), inherited[2].c_str(), nullptr};
-  const char* environment[] = {nullptr};
-  pid_t pid = 0;
-  const int problem = posix_spawn(&pid, shim.c_str(), &actions, &attributes,
-                                  const_cast<char**>(arguments), const_cast<char**>(environment));
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
+  const auto child = shims.start(start.folders.run, start.folders.transient + "/shim.log", ends[1],
+                                 start.namespaces);
   close(ends[1]);
-  for (const int fd : copies) {
-    if (fd >= 0) close(fd);
-  }
-  if (problem != 0) {
+  if (!child) {
     close(ends[0]);
-    errno = problem;
-    return system_error("cannot start the pod's shim " + shim);
+    return child.error();
   }
-  start.child = pid;
+  start.child = *child;
   start.socket = ends[0];
   return {};
 }

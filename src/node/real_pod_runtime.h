@@ -10,6 +10,7 @@
 #include "node/network/pod_network.h"
 #include "node/pod_runtime.h"
 #include "node/shim_calls.h"
+#include "node/shim_template.h"
 
 namespace yard {
 
@@ -68,7 +69,7 @@ class RealPodRuntime : public PodRuntime {
   void prepare_network(const std::shared_ptr<Start>& start, std::function<void()> next);
   void take_started(Start& start);
   static Result<void> write_pod_files(const Start& start, const std::string& boot_id);
-  static Result<void> spawn_shim(Start& start, const std::string& shim);
+  static Result<void> bear_shim(Start& start, ShimTemplate& shims);
   void watch(Pod& pod, int socket);
   void on_readable(const std::string& uid);
   void read_journal(Pod& pod);
@@ -81,10 +82,11 @@ class RealPodRuntime : public PodRuntime {
   void report(const std::string& uid);
 
   Loop& loop_;
-  std::string state_, shim_, boot_id_;
+  std::string state_, boot_id_;
   std::string transient_;  // where new pods have what need not last; "": in their run folders
   PodNetwork& network_;
   CgroupPlace cgroups_;
+  std::shared_ptr<ShimTemplate> shims_;  // also of starts that outlast us
   ShimCalls shim_calls_;
   std::map<std::string, std::unique_ptr<Pod>, std::less<>> pods_;
   std::vector<std::function<void(const std::string&)>> changed_;

@@ -46,18 +46,23 @@ class FormerShim:
         with open("journal", "a", encoding="utf-8") as stream:
             stream.write(line + "\n")
 
+    @staticmethod
+    def say(client, text):
+        """As far as anyone hears it: a server that looks who is there may be gone again."""
+        try:
+            client.send(text.encode(), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        except OSError:
+            pass
+
     def tell(self, text):
         for client in self.clients:
-            try:
-                client.send(text.encode(), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-            except OSError:
-                pass
+            self.say(client, text)
 
     def accept(self):
         client, _ = self.listener.accept()
         self.clients.append(client)
         self.waiting.register(client, selectors.EVENT_READ, lambda: self.obey(client))
-        client.send(f"hello {PROTOCOL} {os.getpid()}".encode())
+        self.say(client, f"hello {PROTOCOL} {os.getpid()}")
 
     def read_output(self):
         line = self.child.stdout.readline()
@@ -81,18 +86,18 @@ class FormerShim:
             self.waiting.unregister(client)
             client.close()
         elif words[0] == "hello":
-            client.send(f"hello {PROTOCOL} {os.getpid()}".encode())
+            self.say(client, f"hello {PROTOCOL} {os.getpid()}")
         elif words[0] == "start":
             self.tell("journal")  # there is one run, and it has begun
         elif words[0] == "signal" and words[1:3] == [self.container, "0"]:
             self.child.send_signal(int(words[3]))
         elif words[0] == "stat":
-            client.send(f"stat {self.container}:0:{self.child.pid}".encode())
+            self.say(client, f"stat {self.container}:0:{self.child.pid}")
         elif words[0] == "stop":
             self.stopping = True
             self.child.kill()
         else:
-            client.send(f"error unknown or incomplete: {' '.join(words)[:64]}".encode())
+            self.say(client, f"error unknown or incomplete: {' '.join(words)[:64]}")
 
     def run(self):
         while not self.stopping or self.child.poll() is None or self.child.stdout in self.waiting.get_map():

@@ -22,7 +22,7 @@ def become_former(yard, uid):
         os.kill(pid, 9)
     eventually(lambda: not processes_naming(run) and not processes_mounting(run), about="nothing of the newer version runs")
     for name in os.listdir(run):
-        if os.path.isfile(f"{run}/{name}"):
+        if not os.path.isdir(f"{run}/{name}"):  # its socket too
             os.unlink(f"{run}/{name}")
     with open(f"{run}/launch.json", "w", encoding="utf-8") as stream:
         json.dump({**FORMER_LAUNCH, "uid": uid, "logFolder": logs}, stream)
