@@ -165,7 +165,7 @@ TEST_F(ShimCallsTest, output_beyond_ten_kilobytes_is_read_and_dropped) {
 TEST_F(ShimCallsTest, a_command_past_its_time_is_killed_with_all_it_started) {
   // A session of its own does not save a child from the group's end.
   const auto outcome =
-      command({"sh", "-c", "setsid sleep 991 & echo begun; exec sleep 992"}, milliseconds(300));
+      command({"sh", "-c", "setsid sleep 991 & echo begun; exec sleep 992"}, milliseconds(1500));
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->timed_out);
   EXPECT_EQ(outcome->output, "begun\n");

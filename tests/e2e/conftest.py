@@ -14,6 +14,7 @@ from harness import Kubectl, Yard, available_kubectls, reachable_folder, ordinar
 from registries import DockerRegistry
 
 KUBECTLS = available_kubectls()
+LONGEST = ("test_job_tutorial.py", "test_compare.py", "test_training.py", "test_sandbox.py")  # of the files, cold
 
 
 def pytest_report_header(config):
@@ -23,6 +24,11 @@ def pytest_report_header(config):
         if wanted not in KUBECTLS:
             lines.append(f"MISSING kubectl {wanted}: {remedy}")
     return lines
+
+
+def pytest_collection_modifyitems(items):
+    """xdist hands out whole files in this order: a long one at the end would leave the other workers idle."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture(scope="session", autouse=True)
