@@ -158,8 +158,9 @@ class Yard:
         return processes_named(self.state, "trainyard-shim")
 
     def serving_cpu(self):
-        """Server and keeper, and the shims and sandboxes that have ended."""
-        return cpu_of(self.pid, with_children=True) + sum(cpu_of(pid) for pid in self.keepers())
+        """Server, keeper and the shims' template, and the shims and sandboxes that have ended."""
+        beside = [*self.keepers(), *processes_named(self.state, "trainyard-template")]
+        return cpu_of(self.pid, with_children=True) + sum(cpu_of(pid) for pid in beside)
 
     def pod(self, name, words, **spec):
         container = {"name": "c", "image": "bench", "command": words, "volumeMounts": [{"name": "out", "mountPath": "/out"}]}

@@ -10,7 +10,8 @@
 namespace yard {
 namespace {
 
-constexpr Duration kLookEvery = std::chrono::seconds(10);
+// While somebody is there, and while nobody is: the driver wakes an idle device to answer.
+constexpr Duration kLookEvery = std::chrono::seconds(10), kLookSeldom = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -34,8 +35,8 @@ bool Agent::give_gpus(Pod& pod, const Json& tree) {
   return picked.has_value();
 }
 
-// Before a pod gets devices, and again and again while somebody else is on one: with the end of
-// that process it is offered again.
+// Before a pod gets devices, and again and again: a device is not offered while somebody else is
+// on it, whether or not a pod asks for one.
 void Agent::look_at_gpus(std::function<void()> then) {
   if (!gpu_processes_ || machine_.gpus.empty()) return then();
   std::vector<int> ours;
@@ -61,12 +62,13 @@ void Agent::take_outsiders(std::vector<GpuProcess> outsiders) {
     options_.gpu_outsiders = std::move(kept);
     if (subscription_ != 0) register_node(options_.name);
   }
-  if (options_.gpu_outsiders.empty() || gpu_timer_ != 0) return;
-  gpu_timer_ = loop_.after(kLookEvery, [this, alive = alive_] {
-    if (!*alive) return;
-    gpu_timer_ = 0;
-    look_at_gpus([] {});
-  });
+  if (gpu_timer_ != 0) return;
+  gpu_timer_ = loop_.after(options_.gpu_outsiders.empty() ? kLookSeldom : kLookEvery,
+                           [this, alive = alive_] {
+                             if (!*alive) return;
+                             gpu_timer_ = 0;
+                             look_at_gpus([] {});
+                           });
 }
 
 // A program that computes beside a pod explains why it is slow or finds no memory.

@@ -19,8 +19,19 @@ JsonArray texts(const std::vector<std::string>& list) {
 }
 
 JsonObject mount(std::string source, std::string_view target) {
-  return {{"source", std::move(source)}, {"target", target},   {"subPath", ""},
-          {"readOnly", false},           {"recursive", false}, {"recursivelyReadOnly", false}};
+  return {{"source", std::move(source)},
+          {"target", target},
+          {"subPath", ""},
+          {"readOnly", false},
+          {"recursive", false},
+          {"recursivelyReadOnly", false},
+          {"propagation", ""}};
+}
+
+const char* propagation_text(MountPropagation propagation) {
+  return propagation == MountPropagation::None       ? "none"
+         : propagation == MountPropagation::FromHost ? "from-host"
+                                                     : "both-ways";
 }
 
 JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodFolders& folders) {
@@ -53,6 +64,7 @@ JsonArray mounts(const ContainerLaunch& launch, const PodLaunch& pod, const PodF
     entry["readOnly"] = each.read_only;
     entry["recursive"] = host_path || is_images;
     entry["recursivelyReadOnly"] = each.recursively_read_only;
+    entry["propagation"] = host_path ? propagation_text(each.propagation) : "";
     out.push_back(std::move(entry));
   }
   return out;
@@ -75,7 +87,9 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
                                 {"bytes", launch.shared_memory_bytes},
                                 {"group", -1},
                                 {"shared", !launch.shares_memory_with.empty()}});
-  JsonArray volumes, transient;
+  JsonArray volumes, transient, sysctls;
+  for (const auto& [file, text] : launch.sysctls)
+    sysctls.push_back(JsonObject{{"file", file}, {"text", text}});
   for (const LaunchVolume& volume : launch.volumes) {
     if (volume.type == LaunchVolume::Type::Memory)
       memory.push_back(JsonObject{{"folder", folders.volume(volume.name, volume.type)},
@@ -105,6 +119,8 @@ std::string pod_launch_text(const PodLaunch& launch, const PodFolders& folders,
                             {"hostPID", launch.host_pid},
                             {"sharePID", launch.share_pid},
                             {"memory", std::move(memory)},
+                            {"sysctls", std::move(sysctls)},
+                            {"hostMounts", launch.mounts_reach_host},
                             {"hostPaths", std::move(volumes)}});
 }
 
@@ -124,6 +140,14 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
       limits.push_back(JsonObject{{"file", file}, {"text", text}});
     cgroup_list.push_back(JsonObject{
         {"folder", cgroup.folder}, {"limits", std::move(limits)}, {"unified", cgroup.unified}});
+  }
+  JsonObject awaited;
+  if (!launch.held.address.empty()) {
+    using std::chrono::milliseconds;
+    awaited = {
+        {"address", launch.held.address},
+        {"port", launch.held.port},
+        {"forMilliseconds", std::chrono::duration_cast<milliseconds>(launch.held.longest).count()}};
   }
   return to_text(JsonObject{
       {"version", 1},
@@ -160,7 +184,8 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
       {"messageFromLog", launch.message_from_log},
       {"input", launch.input},
       {"inputOnce", launch.input_once},
-      {"terminal", launch.terminal}});
+      {"terminal", launch.terminal},
+      {"awaited", std::move(awaited)}});
 }
 
 }  // namespace yard

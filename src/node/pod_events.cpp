@@ -6,6 +6,7 @@
 #include "api/tree.h"
 #include "base/strings.h"
 #include "node/pod_parts.h"
+#include "node/pod_sysctls.h"
 
 namespace yard {
 namespace {
@@ -98,6 +99,10 @@ std::vector<PodEvent> status_events(const PodWorld& world, const PodView& view, 
   }
   if (view.ending.reason == "DeadlineExceeded" && is_terminal(next))
     out.push_back({"Normal", "DeadlineExceeded", view.ending.message, ""});
+  if (view.ending.reason == kSysctlForbidden && is_terminal(next)) {
+    if (auto refusal = sysctl_refusal(world.pod))
+      out.push_back({"Warning", std::string(kSysctlForbidden), std::move(*refusal), ""});
+  }
   return out;
 }
 

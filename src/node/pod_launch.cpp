@@ -11,6 +11,7 @@
 #include "node/gpus.h"
 #include "node/log_layout.h"
 #include "node/network/resolv_conf.h"
+#include "node/pod_sysctls.h"
 #include "node/pod_volumes.h"
 #include "node/seccomp.h"
 #include "node/seccomp_profile.h"
@@ -110,6 +111,24 @@ bool is_read_only_volume(const Json& pod, std::string_view name) {
   return false;
 }
 
+MountPropagation propagation_named(std::string_view name) {
+  return name == "Bidirectional"     ? MountPropagation::BothWays
+         : name == "HostToContainer" ? MountPropagation::FromHost
+                                     : MountPropagation::None;
+}
+
+bool any_mounts_reach_host(const Json& pod) {
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
+    for (const Json& container : list_at(pod, {"spec", list})) {
+      for (const Json& mount : list_at(container, {"volumeMounts"})) {
+        if (propagation_named(text_at(mount, {"mountPropagation"})) == MountPropagation::BothWays)
+          return true;
+      }
+    }
+  }
+  return false;
+}
+
 std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& pod,
                                         const Json& container, const Environment& environment) {
   for (const Json& mount : list_at(container, {"volumeMounts"})) {
@@ -122,7 +141,8 @@ std::optional<LaunchRefusal> add_mounts(ContainerLaunch& launch, const Json& pod
     launch.mounts.push_back(
         {std::string(text_at(mount, {"name"})), std::move(target), std::move(*sub_path),
          bool_at(mount, {"readOnly"}) || is_read_only_volume(pod, text_at(mount, {"name"})), "",
-         text_at(mount, {"recursiveReadOnly"}) == "Enabled"});
+         text_at(mount, {"recursiveReadOnly"}) == "Enabled",
+         propagation_named(text_at(mount, {"mountPropagation"}))});
   }
   return std::nullopt;
 }
@@ -283,16 +303,6 @@ std::optional<LaunchRefusal> set_system_calls(ContainerLaunch& launch, const Jso
   return std::nullopt;
 }
 
-// The machine's own settings are not a pod's to change, and namespaced ones are not made yet.
-Result<void> refuse_sysctls(const Json& pod) {
-  const JsonArray& sysctls = list_at(pod, {"spec", "securityContext", "sysctls"});
-  if (sysctls.empty()) return {};
-  return error(Reason::Forbidden,
-               fmt::format("forbidden sysctl: {} not allowlisted: sysctls of pods are not set on "
-                           "this machine; remove spec.securityContext.sysctls",
-                           quoted(text_at(sysctls[0], {"name"}))));
-}
-
 }  // namespace
 
 std::string pod_hostname(const Json& pod) {
@@ -389,7 +399,10 @@ Result<PodLaunch> pod_launch(const Json& pod, const LaunchFacts& facts) {
   out.name = text_at(pod, {"metadata", "name"});
   out.hostname = pod_hostname(pod);
   out.about = pod_about_text(pod);
-  TRY(refuse_sysctls(pod));
+  // The plan has refused them already; nothing else is ever written.
+  if (auto refusal = sysctl_refusal(pod)) return error(Reason::Forbidden, std::move(*refusal));
+  out.sysctls = pod_sysctls(pod);
+  out.mounts_reach_host = any_mounts_reach_host(pod);
   out.host_ipc = bool_at(pod, {"spec", "hostIPC"});
   out.shares_memory_with = memory_group(pod);
   out.host_pid = bool_at(pod, {"spec", "hostPID"});

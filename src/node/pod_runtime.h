@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -35,6 +36,9 @@ struct LaunchVolume {
   std::optional<int64_t> group;  // fsGroup
 };
 
+// Whether mounts made below a volume later are seen on the other side.
+enum class MountPropagation { None, FromHost, BothWays };
+
 // A volume that a container sees at `target`.
 struct LaunchMount {
   std::string volume;  // "": `host_path` instead, of an image's entry
@@ -43,6 +47,7 @@ struct LaunchMount {
   bool read_only = false;
   std::string host_path = {};
   bool recursively_read_only = false;  // what is mounted below it too
+  MountPropagation propagation = MountPropagation::None;
 };
 
 // What a pod's shim is told once.
@@ -59,10 +64,19 @@ struct PodLaunch {
   uint64_t shared_memory_bytes = 0;  // of /dev/shm; 0: half of the machine's memory
   bool host_ipc = false, host_pid = false, share_pid = false;
   std::string shares_memory_with;  // a training job; its pods have one /dev/shm. "": its own
+  std::vector<std::pair<std::string, std::string>> sysctls;  // files of /proc/sys and their text
+  bool mounts_reach_host = false;  // a container's own mounts are seen outside
   std::string play;                // how a simulated node plays it (node/simulated)
 };
 
 // What one run of one container is told.
+// Connections to it wait until it accepts (node/sandbox/connect_gate.h).
+struct HeldConnections {
+  std::string address;  // "": none
+  int port = 0;
+  Duration longest{};
+};
+
 struct ContainerLaunch {
   std::string container;
   int run = 0;
@@ -89,6 +103,7 @@ struct ContainerLaunch {
   std::string processes_of;  // the container whose processes it sees (kubectl debug --target)
   // stdin, stdinOnce and tty: what `kubectl attach` talks to is kept open for it.
   bool input = false, input_once = false, terminal = false;
+  HeldConnections held;
 };
 
 struct ContainerExit {

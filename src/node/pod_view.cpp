@@ -4,6 +4,7 @@
 
 #include "api/tree.h"
 #include "node/pod_parts.h"
+#include "node/pod_sysctls.h"
 
 namespace yard {
 namespace {
@@ -77,6 +78,11 @@ Ending cause_of_end(const PodWorld& world, const PodView& view) {
             "Evicted",
             world.eviction->message,
             world.eviction->disruption};
+  if (world.record == nullptr && !world.starting) {
+    if (const auto refusal = sysctl_refusal(world.pod))
+      return {true, world.now, {}, std::string(kSysctlForbidden), "Pod was rejected: " + *refusal,
+              false};
+  }
   if (const auto deadline = deadline_of(world.pod); deadline && world.now >= *deadline)
     return {true, *deadline + grace, grace, "DeadlineExceeded", std::string(kDeadlineMessage),
             false};

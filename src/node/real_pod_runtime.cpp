@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <set>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -22,6 +21,7 @@
 #include "node/disk_usage.h"
 #include "node/files.h"
 #include "node/journal.h"
+#include "node/network/namespace_reuse.h"
 #include "node/shim_socket.h"
 #include "node/stray_processes.h"
 #include "node/transient.h"
@@ -33,7 +33,6 @@ namespace {
 constexpr size_t kMostJournal = 64 << 20, kMostMessage = 4096, kMostLogMessage = 2048;
 constexpr size_t kMostLogMessageLines = 80;
 constexpr size_t kMostLaunchFile = 16 << 20;
-constexpr int kLowestCopy = 20;
 
 Json read_json(const std::string& path) {
   const auto text = read_text(path, kMostLaunchFile);
@@ -92,16 +91,17 @@ RealPodRuntime::RealPodRuntime(Loop& loop, std::string state_folder, std::string
                                PodNetwork& network)
     : loop_(loop),
       state_(std::move(state_folder)),
-      shim_(std::move(shim)),
       boot_id_(trim(read_text("/proc/sys/kernel/random/boot_id", 64).value_or(""))),
       transient_(prepare_transient(state_)),
       network_(network),
       cgroups_(prepare_cgroups(state_)),
+      shims_(std::make_shared<ShimTemplate>(std::move(shim), state_)),
       shim_calls_(loop) {}
 
 RealPodRuntime::~RealPodRuntime() {
   *alive_ = false;
   for (const auto& [uid, pod] : pods_) {
+    if (pod->net >= 0) close(pod->net);
     if (pod->socket < 0) continue;
     loop_.forget_readable(pod->socket);
     close(pod->socket);
@@ -244,12 +244,16 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
   const auto write = [start, boot_id = boot_id_] {
     start->made = write_pod_files(*start, boot_id);
   };
-  const auto spawn = [start, shim = shim_] {
-    if (start->made) start->made = spawn_shim(*start, shim);
-    close_namespaces(start->namespaces);
+  const auto spawn = [start, shims = shims_] {
+    if (start->made) start->made = bear_shim(*start, *shims);
+    // The pod's own is looked at by whoever takes it.
+    PodNamespaces done_with = start->namespaces;
+    if (start->made) done_with.net = -1;
+    close_namespaces(done_with);
   };
   const auto take = [this, start, alive = alive_] {
-    if (*alive) take_started(*start);
+    if (*alive) return take_started(*start);
+    if (start->made && start->namespaces.net >= 0) close(start->namespaces.net);
   };
   if (start->launch.host_network || network_.facts().island) {
     // The files and the shim in one go: the island's names are not in them.
@@ -301,6 +305,8 @@ void RealPodRuntime::take_started(Start& start) {
   pod->launch = std::move(start.launch);
   pod->folders = start.folders;
   pod->child = start.child;
+  pod->told_to_stop = false;
+  keep_network(*pod, start.namespaces.net);
   watch(*pod, start.socket);
   start.done({});
 }
@@ -335,57 +341,19 @@ void RealPodRuntime::replace_files(std::string_view uid, LaunchVolume volume) {
       [] {});
 }
 
-// Blocking: the caller sleeps until the shim's program is loaded.
-Result<void> RealPodRuntime::spawn_shim(Start& start, const std::string& shim) {
-  const PodNamespaces& namespaces = start.namespaces;
-  const PodFolders& folders = start.folders;
+// Blocking.
+Result<void> RealPodRuntime::bear_shim(Start& start, ShimTemplate& shims) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
     return system_error("cannot make a socket for the pod");
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO,
-                                   (folders.transient + "/shim.log").c_str(),
-                                   O_WRONLY | O_CREAT | O_APPEND, 0600);
-  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
-  std::string inherited[3];  // as the shim's arguments name them
-  int next = 4;
-  std::vector<int> copies;
-  for (const int fd : {namespaces.net, namespaces.island, namespaces.user}) {
-    inherited[copies.size()] = std::to_string(fd < 0 ? -1 : next);
-    // A copy with a number that none of these actions overwrites.
-    copies.push_back(fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, kLowestCopy));
-    if (fd >= 0) posix_spawn_file_actions_adddup2(&actions, copies.back(), next++);
-  }
-  posix_spawn_file_actions_addclosefrom_np(&actions, next);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  // What is ignored here may be ignored there: its children begin with all signals as they come.
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const char* arguments[] = {
-      "trainyard-shim",     folders.run.c_str(),  "3",    inherited[0].c_str(),
-      inherited[1].c_str(), inherited[2].c_str(), nullptr};
-  const char* environment[] = {nullptr};
-  pid_t pid = 0;
-  const int problem = posix_spawn(&pid, shim.c_str(), &actions, &attributes,
-                                  const_cast<char**>(arguments), const_cast<char**>(environment));
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
+  const auto child = shims.start(start.folders.run, start.folders.transient + "/shim.log", ends[1],
+                                 start.namespaces);
   close(ends[1]);
-  for (const int fd : copies) {
-    if (fd >= 0) close(fd);
-  }
-  if (problem != 0) {
+  if (!child) {
     close(ends[0]);
-    errno = problem;
-    return system_error("cannot start the pod's shim " + shim);
+    return child.error();
   }
-  start.child = pid;
+  start.child = *child;
   start.socket = ends[0];
   return {};
 }
@@ -465,24 +433,45 @@ void RealPodRuntime::shim_ended(Pod& pod) {
   }
   pod.record.alive = false;
   mark_lost(pod.record, loop_.now());
-  sweep_after(pod, std::exchange(pod.child, 0));
+  sweep_after(pod, std::exchange(pod.child, 0), network_to_give_back(pod));
   report(pod.record.uid);
 }
 
+void RealPodRuntime::keep_network(Pod& pod, int net) {
+  if (pod.net >= 0) close(pod.net);
+  pod.net = net;
+  if (net < 0 || ends_with_its_shim(pod.launch)) return;
+  close(std::exchange(pod.net, -1));
+}
+
+// Of a pod whose shim was told to end, and where all was as it should be; -1: none.
+int RealPodRuntime::network_to_give_back(Pod& pod) {
+  const int net = std::exchange(pod.net, -1);
+  if (net < 0 || (pod.told_to_stop && pod.record.refusals.empty())) return net;
+  close(net);
+  return -1;
+}
+
 // A shim removes its groups itself; one that was killed has left them, and its processes die with
-// it a moment later. `child` is its pid when it is ours to wait for.
-void RealPodRuntime::sweep_after(const Pod& pod, int child) const {
+// it a moment later. `child` is its pid when it is ours to wait for, `net` its network when another
+// pod may have it.
+void RealPodRuntime::sweep_after(const Pod& pod, int child, int net) {
+  const auto obeyed = std::make_shared<bool>(false);
   loop_.run_blocking(
-      [state = state_, uid = pod.record.uid, folder = pod.folders.run, child,
+      [state = state_, uid = pod.record.uid, folder = pod.folders.run, child, obeyed,
        by_mounts = pod.launch.host_pid && cgroup_bases(cgroups_.roots, "").empty()] {
         int status = 0;
-        const bool obeyed = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-                            WEXITSTATUS(status) == 0;
-        if (obeyed) return;
+        *obeyed = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+                  WEXITSTATUS(status) == 0;
+        if (*obeyed) return;
         if (by_mounts) kill_processes_mounting(folder);
         sweep_pod_cgroups(noted_cgroups(state), uid);
       },
-      [] {});
+      [this, alive = alive_, obeyed, net] {
+        if (net < 0) return;
+        if (*alive && *obeyed) return network_.give_back(net);
+        close(net);
+      });
 }
 
 Result<void> RealPodRuntime::tell(Pod& pod, const std::string& message) {
@@ -506,6 +495,7 @@ void RealPodRuntime::start(std::string_view uid, ContainerLaunch launch,
     PodFolders folders;
     Result<void> written;
   };
+  if (pod->net >= 0 && !leaves_network_as_found(launch)) close(std::exchange(pod->net, -1));
   auto work = std::make_shared<Work>();
   work->text = container_launch_text(launch, pod->launch, pod->folders,
                                      container_cgroups(cgroups_.roots, cgroups_.name, uid, launch));
@@ -593,6 +583,7 @@ void RealPodRuntime::measure(std::string_view uid, std::function<void(PodUsage)>
 void RealPodRuntime::stop(std::string_view uid) {
   Pod* pod = find_pod(uid);
   if (pod == nullptr || pod->socket < 0) return;
+  pod->told_to_stop = true;
   // It may be on its way out already: then its end says the same.
   if (auto told = tell(*pod, "stop"); !told) log_debug("{}", told.error().message);
 }

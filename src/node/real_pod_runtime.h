@@ -10,6 +10,7 @@
 #include "node/network/pod_network.h"
 #include "node/pod_runtime.h"
 #include "node/shim_calls.h"
+#include "node/shim_template.h"
 
 namespace yard {
 
@@ -56,6 +57,8 @@ class RealPodRuntime : public PodRuntime {
     PodRecord record;
     int socket = -1;
     int child = 0;  // the shim's pid when we started it
+    int net = -1;   // its network namespace, while it may serve another pod
+    bool told_to_stop = false;
     size_t journal_read = 0;
   };
   PodFolders folders_of(const PodLaunch& launch) const;  // of a pod that starts now
@@ -66,21 +69,24 @@ class RealPodRuntime : public PodRuntime {
   void prepare_network(const std::shared_ptr<Start>& start, std::function<void()> next);
   void take_started(Start& start);
   static Result<void> write_pod_files(const Start& start, const std::string& boot_id);
-  static Result<void> spawn_shim(Start& start, const std::string& shim);
+  static Result<void> bear_shim(Start& start, ShimTemplate& shims);
   void watch(Pod& pod, int socket);
   void on_readable(const std::string& uid);
   void read_journal(Pod& pod);
   void read_message(const Pod& pod, ContainerRun& run) const;
   void shim_ended(Pod& pod);
-  void sweep_after(const Pod& pod, int child) const;
+  void keep_network(Pod& pod, int net);
+  int network_to_give_back(Pod& pod);
+  void sweep_after(const Pod& pod, int child, int net);
   Result<void> tell(Pod& pod, const std::string& message);
   void report(const std::string& uid);
 
   Loop& loop_;
-  std::string state_, shim_, boot_id_;
+  std::string state_, boot_id_;
   std::string transient_;  // where new pods have what need not last; "": in their run folders
   PodNetwork& network_;
   CgroupPlace cgroups_;
+  std::shared_ptr<ShimTemplate> shims_;  // also of starts that outlast us
   ShimCalls shim_calls_;
   std::map<std::string, std::unique_ptr<Pod>, std::less<>> pods_;
   std::vector<std::function<void(const std::string&)>> changed_;

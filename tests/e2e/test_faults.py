@@ -9,7 +9,8 @@ import pytest
 from harness import BINARY, Kubectl, eventually, newest_kubectl, processes_mounting, processes_naming, run
 from pods import end_state, output, pod, run_folders, running, shell, status
 
-HOG = "x = bytearray(400 * 2**20); print(len(x))"
+# It stays: where no control group bounds memory, it is looked at ten times a second, later on a busy machine.
+HOG = "x = bytearray(400 * 2**20); import signal; signal.pause()"
 LIMITED = {"resources": {"limits": {"memory": "96Mi"}}}
 
 
@@ -156,6 +157,37 @@ def test_a_mount_path_that_cannot_be_made(kubectl):
     end = end_state(kubectl, "nowhere")
     assert end["reason"] == "StartError"
     assert "cannot make the mount point /proc/nowhere" in end["message"]
+
+
+def test_kill_9_of_the_shims_template(own_yard):
+    """Shims are forked from one process; pods neither need it to run nor miss it to start."""
+    own_yard.up()
+    kubectl = own_kubectl(own_yard)
+
+    def templates():
+        found = []
+        for pid in processes_naming(own_yard.state):
+            with open(f"/proc/{pid}/cmdline", "rb") as line:
+                if line.read().startswith(b"trainyard-template"):
+                    found.append(pid)
+        return found
+    kubectl("apply", "-f", "-", stdin=shell("before", "while true; do sleep 0.1; done"))
+    running(kubectl, "before")
+    [first] = templates()
+    os.kill(first, signal.SIGKILL)
+    kubectl("apply", "-f", "-", stdin=shell("after", "while true; do sleep 0.1; done"))
+    running(kubectl, "after")
+    assert status(kubectl, "before")["containerStatuses"][0]["restartCount"] == 0
+    [second] = templates()
+    assert second != first
+    assert len(processes_naming(os.path.join(own_yard.state, "run"))) == 2, "each shim shows its own folder"
+    own_yard.kill()
+    eventually(lambda: templates() == [], about="the template ends with its server")
+    own_yard.up()
+    assert [status(kubectl, name)["phase"] for name in ("before", "after")] == ["Running", "Running"]
+    kubectl("delete", "pod", "before", "after")
+    own_yard.down()
+    assert own_yard.leftovers() == []
 
 
 @pytest.mark.parametrize("host_pid", [False, True])

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import subprocess
 
 import pytest
 
@@ -174,9 +175,82 @@ def test_the_machines_processes_and_ipc(kubectl):
     assert ipc == os.readlink("/proc/self/ns/ipc")
 
 
-def test_sysctls_are_refused(kubectl):
-    kubectl("apply", "-f", "-", stdin=shell("tuned", "true", securityContext={"sysctls": [{"name": "net.core.somaxconn", "value": "1"}]}))
-    eventually(lambda: 'forbidden sysctl: "net.core.somaxconn"' in kubectl("describe", "pod", "tuned").out)
+def sysctls(**values):
+    return {"sysctls": [{"name": name.replace("__", "."), "value": value} for name, value in values.items()]}
+
+
+def test_safe_sysctls_are_set(yard, kubectl):
+    asked = {"net__ipv4__ip_local_port_range": "40000\t50000", "net__ipv4__ip_unprivileged_port_start": "80"}
+    if not yard.user:  # the ipc namespace of an ordinary user's pod keeps the kernel's own
+        asked["kernel__shm_rmid_forced"] = "1"
+    files = " ".join("/proc/sys/" + name.replace("__", "/") for name in asked)
+    for container in ({}, {"securityContext": {"runAsUser": 1000}}):
+        name = f"tuned-{len(container)}"
+        text = output(kubectl, shell(name, f"cat {files}", container=container, securityContext=sysctls(**asked)))
+        assert text.splitlines() == list(asked.values())
+    here = [open("/proc/sys/" + name.replace("__", "/"), encoding="utf-8").read().strip() for name in asked]
+    assert here != list(asked.values()), "the machine's own are as they were"
+
+
+@pytest.mark.parametrize("name, spec, words", [
+    ("net.core.somaxconn", {}, "not allowlisted"),
+    ("kernel.msgmax", {}, "not allowlisted"),
+    ("net.ipv4.tcp_syncookies", {"hostNetwork": True}, "not allowed with host net enabled"),
+])
+def test_other_sysctls_are_refused(kubectl, name, spec, words):
+    kubectl("apply", "-f", "-", stdin=shell("tuned", "true", securityContext={"sysctls": [{"name": name, "value": "1"}]}, **spec))
+    now = eventually(lambda: (lambda s: s if s["phase"] == "Failed" else None)(status(kubectl, "tuned")), about="the pod is rejected")
+    refusal = f'forbidden sysctl: "{name}" {words}'
+    assert (now["reason"], now["message"]) == ("SysctlForbidden", "Pod was rejected: " + refusal)
+    events = eventually(lambda: [e for e in kubectl.json("get", "events")["items"] if e["reason"] == "SysctlForbidden"],
+                        20, "an Event says why")
+    assert (events[0]["type"], events[0]["message"]) == ("Warning", refusal)
+
+
+@pytest.fixture
+def shared_mount(as_root, tmp_path):
+    """A folder whose mounts are told to those who follow it."""
+    folder = str(tmp_path / "shared")
+    os.mkdir(folder)
+    subprocess.run(["mount", "-t", "tmpfs", "ours", folder], check=True)
+    subprocess.run(["mount", "--make-shared", folder], check=True)
+    os.mkdir(f"{folder}/later")
+    yield folder
+    for path in (f"{folder}/later", folder):
+        subprocess.run(["umount", "--lazy", path], check=False, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("propagation, sees", [(None, False), ("None", False), ("HostToContainer", True), ("Bidirectional", True)])
+def test_mounts_of_the_machine_that_come_later(kubectl, shared_mount, propagation, sees):
+    mount = {"name": "v", "mountPath": "/v", **({"mountPropagation": propagation} if propagation else {})}
+    privileged = {"securityContext": {"privileged": True}} if propagation == "Bidirectional" else {}
+    kubectl("apply", "-f", "-", stdin=shell("watches", "echo ready > /v/ready; until test -e /v/go; do sleep 0.05; done; ls /v/later",
+                                            volumes=[{"name": "v", "hostPath": {"path": shared_mount}}],
+                                            container={"volumeMounts": [mount], **privileged}))
+    eventually(lambda: os.path.exists(f"{shared_mount}/ready"), 20, "the pod runs")
+    subprocess.run(["mount", "-t", "tmpfs", "ours", f"{shared_mount}/later"], check=True)
+    for path in (f"{shared_mount}/later/seen", f"{shared_mount}/go"):
+        with open(path, "w", encoding="utf-8"):
+            pass
+    assert end_state(kubectl, "watches")["exitCode"] == 0
+    assert kubectl("logs", "watches").out.split() == (["seen"] if sees else [])
+
+
+def test_a_privileged_pods_mounts_reach_the_machine(kubectl, shared_mount):
+    kubectl("apply", "-f", "-", stdin=shell("mounts", "mount -t tmpfs ours /v/later && touch /v/later/from-the-pod",
+                                            volumes=[{"name": "v", "hostPath": {"path": shared_mount}}],
+                                            container={"securityContext": {"privileged": True},
+                                                       "volumeMounts": [{"name": "v", "mountPath": "/v", "mountPropagation": "Bidirectional"}]}))
+    assert end_state(kubectl, "mounts")["exitCode"] == 0
+    assert os.listdir(f"{shared_mount}/later") == ["from-the-pod"]
+
+
+def test_only_privileged_pods_may_reach_the_machines_mounts(kubectl):
+    refused = kubectl("apply", "-f", "-", expect=1, stdin=shell(
+        "plain", "true", volumes=[{"name": "v", "hostPath": {"path": "/tmp"}}],
+        container={"volumeMounts": [{"name": "v", "mountPath": "/v", "mountPropagation": "Bidirectional"}]}))
+    assert ("spec.containers[0].volumeMounts[0].mountPropagation: Forbidden: Bidirectional mount propagation is available only to "
+            "privileged containers") in refused.err
 
 
 @pytest.mark.parametrize("kind, what", [("Directory", "a directory"), ("File", "a file"), ("Socket", "a socket file"),

@@ -27,6 +27,7 @@ namespace yard {
 namespace {
 
 constexpr size_t kPoolSize = 16;        // at a burst of 400 pods a second, 40 ms of them
+constexpr size_t kMostReady = 32;       // with those that pods gave back
 constexpr size_t kLinesPerFrame = 400;  // some 40 kB
 constexpr int kAnswerMs = 5000, kEndMs = 5000;
 constexpr Duration kRetry = std::chrono::seconds(1), kFlushPause = std::chrono::milliseconds(2);
@@ -218,6 +219,7 @@ void IslandNetwork::obey(std::string_view text) {
   };
   if (words[0] == "hello") {
     greeted_ = true;
+    keeper_version_ = words.size() > 1 ? parse_uint64(words[1]).value_or(1) : 1;
     const auto net = channel_->take_descriptor();
     const auto user = geteuid() == 0 ? std::nullopt : channel_->take_descriptor();
     for (const auto& [kept, given] : {std::pair{&island_, net}, {&user_, user}}) {
@@ -232,6 +234,8 @@ void IslandNetwork::obey(std::string_view text) {
     const auto fd = channel_->take_descriptor();
     const auto address = parse_ipv4(words[1]);
     if (fd && address) on_made(*address, *fd);
+  } else if (words[0] == "dropped" && words.size() == 2) {
+    if (const auto address = parse_ipv4(words[1])) on_dropped(*address);
   } else if (words[0] == "note" && words.size() > 1) {
     const std::string note = rest(1);
     if (std::ranges::find(notes_, note) == notes_.end()) {
@@ -275,6 +279,27 @@ void IslandNetwork::on_refused(Ipv4 address, const std::string& why) {
     done(error(Reason::ServiceUnavailable, why));
   }
   if (std::erase(pool_, address) > 0) addresses_.release(address);
+}
+
+void IslandNetwork::give_back(int net) {
+  const bool has_room =
+      channel_ && greeted_ && keeper_version_ >= kFirstThatRenews && pool_.size() < kMostReady;
+  const auto address = has_room ? addresses_.take() : std::nullopt;
+  if (!address) {
+    close(net);
+    return;
+  }
+  pool_.push_back(*address);
+  asked_.insert(*address);
+  tell("renew " + ipv4_text(*address), {net});
+}
+
+// What was given back cannot serve again. Its new address may be a pod's already: then it is made.
+void IslandNetwork::on_dropped(Ipv4 address) {
+  asked_.erase(address);
+  if (std::erase(pool_, address) == 0) return ask_for(address);
+  addresses_.release(address);
+  fill_pool();
 }
 
 PodNamespaces IslandNetwork::namespaces_with(int net) const {
@@ -332,9 +357,9 @@ void IslandNetwork::prepare_start(const std::string&, const std::string& address
   ask_for(*number);
 }
 
-void IslandNetwork::tell(std::string_view text) {
+void IslandNetwork::tell(std::string_view text, std::vector<int> descriptors) {
   if (!channel_) return;
-  channel_->send(text);
+  channel_->send(text, std::move(descriptors));
   flush_later();
 }
 

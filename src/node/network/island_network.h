@@ -29,6 +29,7 @@ class IslandNetwork : public PodNetwork, public NameSink {
 
   void prepare_start(const std::string& uid, const std::string& address,
                      std::function<void(Result<PodNamespaces>)> done) override;
+  void give_back(int net) override;
   void replace_names(const std::vector<std::string>& records,
                      const std::vector<std::string>& forwards) override;
   void change_names(const std::vector<std::string>& added, const std::vector<std::string>& removed,
@@ -48,11 +49,12 @@ class IslandNetwork : public PodNetwork, public NameSink {
   void obey(std::string_view text);
   void on_made(Ipv4 address, int fd);
   void on_refused(Ipv4 address, const std::string& why);
+  void on_dropped(Ipv4 address);
   void keeper_ended();
   void start_again();
   void fill_pool();
   void ask_for(Ipv4 address);
-  void tell(std::string_view text);
+  void tell(std::string_view text, std::vector<int> descriptors = {});
   void flush_later();
   void tell_lines(std::string_view verb, const std::vector<std::string>& lines);
   PodNamespaces namespaces_with(int net) const;
@@ -65,6 +67,7 @@ class IslandNetwork : public PodNetwork, public NameSink {
   int api_listener_ = -1;
   bool greeted_ = false, api_answered_ = false;
   int keeper_child_ = 0;
+  uint64_t keeper_version_ = 1;
   Error refusal_;
   std::map<Ipv4, int> ready_;     // namespaces nobody uses yet
   std::deque<Ipv4> pool_;         // addresses of the pool: ready, or being made

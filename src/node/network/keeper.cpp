@@ -231,6 +231,15 @@ void Keeper::obey(Server& server, std::string_view text) {
       return server.channel.send(fmt::format("refused {} it is no address of a pod", words[1]));
     asked_.emplace(*address, &server);
     maker_.make(*address);
+  } else if (words[0] == "renew" && words.size() == 2) {
+    const auto used = server.channel.take_descriptor();
+    const auto address = parse_ipv4(words[1]);
+    if (!used || !address || !kPodRange.contains(*address)) {
+      if (used) close(*used);
+      return server.channel.send(fmt::format("dropped {}", words[1]));
+    }
+    asked_.emplace(*address, &server);
+    maker_.renew(*address, *used);
   } else if (words[0] == "listen" && words.size() == 3) {
     open_listener(server, words[1], words[2]);
   } else if (words[0] == "names" && words.size() == 2) {
@@ -293,15 +302,18 @@ void Keeper::hand_out_namespaces() {
   for (NamespaceMaker::Made& made : maker_.take()) {
     const auto asked = asked_.find(made.address);
     if (asked == asked_.end()) {
-      if (made.fd) close(*made.fd);
+      if (made.fd && *made.fd) close(**made.fd);
       continue;
     }
     KeeperChannel& channel = asked->second->channel;
     asked_.erase(asked);
-    if (made.fd) {
-      channel.send("made " + ipv4_text(made.address), {*made.fd});
+    const std::string address = ipv4_text(made.address);
+    if (!made.fd) {
+      channel.send("dropped " + address);
+    } else if (*made.fd) {
+      channel.send("made " + address, {**made.fd});
     } else {
-      channel.send(fmt::format("refused {} {}", ipv4_text(made.address), made.fd.error().message));
+      channel.send(fmt::format("refused {} {}", address, made.fd->error().message));
     }
   }
 }

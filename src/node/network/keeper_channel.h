@@ -7,7 +7,8 @@
 //   and,
 //                                            of an ordinary user, the user namespace that owns it
 //   make <address>                           made <address>, with a namespace | refused <address>
-//   <why> listen <address> <port>                  listening, with a listener | refused listen
+//   <why> renew <address>, with one that was used  made, or dropped <address> (version 2)
+//   listen <address> <port>                  listening, with a listener | refused listen
 //   <why> names begin                              what follows replaces all names and forwards at
 //   `commit` names add|remove, then lines             records of DnsZone forwards, then lines
 //   <address>|host <port> <protocol> [<target>,...[,affinity=<seconds>]]; none: gone
@@ -24,7 +25,8 @@
 
 namespace yard {
 
-inline constexpr int kKeeperVersion = 1;
+// 2: renew.
+inline constexpr int kKeeperVersion = 2, kFirstThatRenews = 2;
 
 class KeeperChannel {
  public:

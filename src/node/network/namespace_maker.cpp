@@ -12,12 +12,14 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "node/files.h"
+#include "node/network/namespace_reuse.h"
 #include "node/network/netlink.h"
 
 namespace yard {
 namespace {
 
 constexpr int kLoopbackInterface = 1;
+constexpr size_t kMostSockstat = 4096;
 
 // In the new namespace, which the thread is in.
 Result<void> configure(NetlinkSocket& island, int bridge, int pod_namespace, Ipv4 address) {
@@ -50,6 +52,35 @@ Result<int> make_namespace(NetlinkSocket& island, int bridge, Ipv4 address) {
   return fd;
 }
 
+// What a shim has set for its containers (node/sandbox/network.h), as the kernel has it.
+void reset_sysctls() {
+  write_sysctl("/proc/sys/net/ipv4/ip_unprivileged_port_start", "1024");
+  write_sysctl("/proc/sys/net/ipv4/ping_group_range", "1 0");
+}
+
+// The thread is in it then.
+Result<void> renew_namespace(int used, Ipv4 address) {
+  if (setns(used, CLONE_NEWNET) != 0) return system_error("cannot enter a network namespace");
+  if (!has_no_sockets(read_text("/proc/thread-self/net/sockstat", kMostSockstat).value_or("")))
+    return error(Reason::Conflict, "there are sockets in it");
+  reset_sysctls();
+  NetlinkSocket own = TRY(NetlinkSocket::open());
+  NetlinkBatch batch;
+  // The hardware address with it: what peers still send to the former pod is not taken for the
+  // next one's, and what this one knew of them is forgotten.
+  add_address_removal(batch, kPodInterface);
+  add_hardware_address(batch, kPodInterface, address);
+  add_address(batch, kPodInterface, address, kPodRange.prefix);
+  add_default_route(batch, kPodInterface, kGateway);
+  return own.send(batch, "cannot give a pod its address");
+}
+
+std::optional<Result<int>> renewed(int used, Ipv4 address) {
+  if (auto done = renew_namespace(used, address); done) return used;
+  close(used);
+  return std::nullopt;
+}
+
 }  // namespace
 
 void write_sysctl(const char* path, const char* text) {
@@ -73,15 +104,26 @@ NamespaceMaker::~NamespaceMaker() {
   changed_.notify_all();
   thread_.join();
   for (const Made& made : made_) {
-    if (made.fd) close(*made.fd);
+    if (made.fd && *made.fd) close(**made.fd);
+  }
+  for (const Order& order : waiting_) {
+    if (order.used >= 0) close(order.used);
   }
   close(ready_);
 }
 
 void NamespaceMaker::make(Ipv4 address) {
+  add({address, -1});
+}
+
+void NamespaceMaker::renew(Ipv4 address, int used) {
+  add({address, used});
+}
+
+void NamespaceMaker::add(Order order) {
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back(address);
+    waiting_.push_back(order);
   }
   changed_.notify_all();
 }
@@ -99,10 +141,15 @@ void NamespaceMaker::work() {
   for (;;) {
     changed_.wait(lock, [this] { return !waiting_.empty() || ending_; });
     if (ending_) return;
-    const Ipv4 address = waiting_.front();
+    const Order order = waiting_.front();
     waiting_.pop_front();
     lock.unlock();
-    Made made{address, netlink ? make_namespace(*netlink, bridge_, address) : netlink.error()};
+    Made made{order.address, std::nullopt};
+    if (order.used >= 0) {
+      made.fd = renewed(order.used, order.address);
+    } else {
+      made.fd.emplace(netlink ? make_namespace(*netlink, bridge_, order.address) : netlink.error());
+    }
     // Back home: a thread that stays would keep the pod's namespace alive.
     check(setns(island_, CLONE_NEWNET) == 0, "the keeper returns to its own namespace");
     lock.lock();

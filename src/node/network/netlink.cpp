@@ -130,6 +130,18 @@ void add_address(NetlinkBatch& batch, int index, Ipv4 address, int prefix) {
   batch.put_address(IFA_ADDRESS, address);
 }
 
+void add_address_removal(NetlinkBatch& batch, int index) {
+  ifaddrmsg body{};
+  body.ifa_family = AF_INET;
+  body.ifa_index = static_cast<uint32_t>(index);
+  batch.begin(RTM_DELADDR, NLM_F_ACK, body);
+}
+
+void add_hardware_address(NetlinkBatch& batch, int index, Ipv4 address) {
+  batch.begin(RTM_NEWLINK, NLM_F_ACK, link_body(index, false));
+  batch.put(IFLA_ADDRESS, mac_of(address));
+}
+
 void add_default_route(NetlinkBatch& batch, int index, Ipv4 gateway) {
   rtmsg body{};
   body.rtm_family = AF_INET;

@@ -51,6 +51,10 @@ inline constexpr int kPodInterface = 2;  // the index of eth0; lo is 1
 
 void add_link_up(NetlinkBatch& batch, int index);
 void add_address(NetlinkBatch& batch, int index, Ipv4 address, int prefix);
+// Whichever address the interface has; its routes and neighbours go with the last.
+void add_address_removal(NetlinkBatch& batch, int index);
+// The hardware address that belongs to a pod's.
+void add_hardware_address(NetlinkBatch& batch, int index, Ipv4 address);
 void add_default_route(NetlinkBatch& batch, int index, Ipv4 gateway);
 // Every address of the range is this namespace's own: a listener on any of them is reached.
 void add_local_range(NetlinkBatch& batch, int index, Ipv4Range range);

@@ -43,6 +43,11 @@ TEST(Netlink, MessagesAreWellFormed) {
        sizeof(ifinfomsg), 2},
       {"an address", [](NetlinkBatch& batch) { add_address(batch, 2, 0x0af40005, 16); },
        sizeof(ifaddrmsg), 1},
+      {"an address taken away", [](NetlinkBatch& batch) { add_address_removal(batch, 2); },
+       sizeof(ifaddrmsg), 1},
+      {"a hardware address",
+       [](NetlinkBatch& batch) { add_hardware_address(batch, 2, 0x0af40005); }, sizeof(ifinfomsg),
+       1},
       {"routes",
        [](NetlinkBatch& batch) {
          add_default_route(batch, 2, kGateway);

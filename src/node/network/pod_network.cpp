@@ -1,6 +1,7 @@
 #include "node/network/pod_network.h"
 
 #include <filesystem>
+#include <unistd.h>
 
 #include "json/json.h"
 #include "node/files.h"
@@ -32,6 +33,10 @@ void PodNetwork::release(std::string_view uid) {
   pods_.erase(found);
   addresses_.release(address);
   released(address);
+}
+
+void PodNetwork::give_back(int net) {
+  close(net);
 }
 
 SharedNetwork::SharedNetwork(std::string refusal)

@@ -55,6 +55,9 @@ class PodNetwork {
   virtual void prepare_start(const std::string& uid, const std::string& address,
                              std::function<void(Result<PodNamespaces>)> done) = 0;
 
+  // A namespace of prepare_start that its pod has left as it found it, for another. Owns it.
+  virtual void give_back(int net);
+
   // The names' side: told of each new address, and before each start.
   void on_allocated(std::function<void(const std::string& uid)> callback) {
     allocated_ = std::move(callback);

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "node/sandbox/pid_namespace.h"
+#include "node/sandbox/sysctls.h"
 #include "node/sandbox/user_namespace.h"
+#include "node/sandbox/volumes.h"
 #include "node/shim/files.h"
 
 namespace shim {
@@ -44,6 +46,7 @@ std::vector<std::string> enter_pod_namespaces(const Pod& pod, const JobMemory& s
         shared.user >= 0 ? join_user_namespace(shared.user) : enter_user_namespace({});
     if (!problem.empty()) refusals.push_back(std::move(problem));
   }
+  if (pod.host_mounts) keep_host_mounts();
   if (unshare(CLONE_NEWNS) != 0) {
     refusals.push_back(refusal("no mount namespace: the pod sees the host's files"));
   } else if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
@@ -59,8 +62,10 @@ std::vector<std::string> enter_pod_namespaces(const Pod& pod, const JobMemory& s
     }
   }
   const bool has_joined = shared.ipc >= 0 && setns(shared.ipc, CLONE_NEWIPC) == 0;
-  if (!pod.host_ipc && !has_joined && unshare(CLONE_NEWIPC) != 0)
-    refusals.push_back(refusal("no ipc namespace"));
+  const bool has_made = !pod.host_ipc && !has_joined && unshare(CLONE_NEWIPC) == 0;
+  if (!pod.host_ipc && !has_joined && !has_made) refusals.push_back(refusal("no ipc namespace"));
+  for (std::string& problem : set_sysctls(pod, has_joined || has_made))
+    refusals.push_back(std::move(problem));
   if (unshare(CLONE_NEWUTS) != 0) {
     refusals.push_back(refusal("no uts namespace: the pod has the host's name"));
   } else if (sethostname(pod.hostname.c_str(), pod.hostname.size()) != 0) {

@@ -1,5 +1,6 @@
 #include "node/sandbox/network.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -33,13 +34,21 @@ std::string join_network(const NetworkDescriptors& descriptors) {
   return "";
 }
 
-void open_low_ports(const Container& container) {
+bool is_network_own() {
+  return has_own_network;
+}
+
+void open_low_ports(const Pod& pod, const Container& container) {
   constexpr uint64_t kNeeded = 1ULL << CAP_NET_BIND_SERVICE | 1ULL << CAP_NET_RAW;
   const bool may_already =
       container.uid == 0 && !in_user_namespace() && (container.capabilities & kNeeded) == kNeeded;
   if (may_already || !has_own_network) return;
-  write_file("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
-  write_file("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
+  for (const auto& [file, text] : {std::pair{"net/ipv4/ip_unprivileged_port_start", "0"},
+                                   {"net/ipv4/ping_group_range", "0 2147483647"}}) {
+    const bool said = std::any_of(pod.sysctls.begin(), pod.sysctls.end(),
+                                  [&](const auto& sysctl) { return sysctl.first == file; });
+    if (!said) write_file((std::string("/proc/sys/") + file).c_str(), text);
+  }
 }
 
 }  // namespace shim

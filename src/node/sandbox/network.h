@@ -18,8 +18,10 @@ struct NetworkDescriptors {
 // An empty text is success. A pod that cannot have its own network must not run in the host's.
 std::string join_network(const NetworkDescriptors& descriptors);
 
+bool is_network_own();  // not the machine's
+
 // Low ports and ping, as every container may use them; nothing where its capabilities allow that
-// already, or the network is the host's.
-void open_low_ports(const Container& container);
+// already, the pod has said how it wants them, or the network is the host's.
+void open_low_ports(const Pod& pod, const Container& container);
 
 }  // namespace shim

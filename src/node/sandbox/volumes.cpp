@@ -5,8 +5,10 @@
 #include <limits.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,6 +21,8 @@ namespace {
 std::string failure(const std::string& what) {
   return what + ": " + strerror(errno);
 }
+
+int host_mounts = -1;  // the machine's mount namespace, of a pod that asked for it
 
 int open_beneath(int folder, const std::string& path, uint64_t flags) {
   open_how how{};
@@ -63,6 +67,18 @@ std::string owner_of(int folder) {
          std::to_string(geteuid()) + ")";
 }
 
+// What is mounted on the machine later is seen or not; a volume of both ways stays as it is there.
+std::string set_propagation(const Mount& mount, int tree) {
+  if (mount.propagation == Mount::Propagation::Unsaid ||
+      mount.propagation == Mount::Propagation::BothWays)
+    return "";
+  mount_attr attributes{};
+  attributes.propagation = mount.propagation == Mount::Propagation::None ? MS_PRIVATE : MS_SLAVE;
+  const bool set = syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
+                           sizeof attributes) == 0;
+  return set ? "" : failure("cannot part the mounts of " + mount.source + " from the machine's");
+}
+
 std::string open_volume(const Mount& mount, OpenVolume& out) {
   int source = open(mount.source.c_str(), O_PATH | O_CLOEXEC);
   if (source < 0) return failure("cannot open " + mount.source);
@@ -87,6 +103,7 @@ std::string open_volume(const Mount& mount, OpenVolume& out) {
   close(source);
   errno = problem;
   if (out.fd < 0) return failure("cannot mount " + mount.source);
+  if (std::string refused = set_propagation(mount, out.fd); !refused.empty()) return refused;
   if (mount.read_only) {
     mount_attr attributes{};
     attributes.attr_set = MOUNT_ATTR_RDONLY;
@@ -105,9 +122,31 @@ void make_link_target(const std::string& path) {
   const ssize_t size = readlink(path.c_str(), leads_to, sizeof leads_to - 1);
   if (size <= 0) return;
   leads_to[size] = '\0';
-  const std::string target =
-      leads_to[0] == '/' ? leads_to : parent_of(path) + "/" + leads_to;
+  const std::string target = leads_to[0] == '/' ? leads_to : parent_of(path) + "/" + leads_to;
   make_folders(parent_of(target));
+}
+
+}  // namespace
+
+void keep_host_mounts() {
+  host_mounts = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+}
+
+namespace {
+
+// Our own mounts are the machine's followers: one that it is to follow is opened among its own.
+std::string open_among_host_mounts(const Mount& mount, OpenVolume& out) {
+  const int own = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+  if (own < 0 || host_mounts < 0 || setns(host_mounts, CLONE_NEWNS) != 0) {
+    const std::string problem = failure("cannot reach the machine's mounts for " + mount.source);
+    if (own >= 0) close(own);
+    return problem;
+  }
+  std::string problem = open_volume(mount, out);
+  if (setns(own, CLONE_NEWNS) != 0 && problem.empty())
+    problem = failure("cannot return to the pod's mounts");
+  close(own);
+  return problem;
 }
 
 }  // namespace
@@ -115,7 +154,10 @@ void make_link_target(const std::string& path) {
 std::string open_volumes(const std::vector<Mount>& mounts, std::vector<OpenVolume>& volumes) {
   for (const Mount& mount : mounts) {
     volumes.emplace_back();
-    if (std::string problem = open_volume(mount, volumes.back()); !problem.empty()) return problem;
+    const bool both_ways = mount.propagation == Mount::Propagation::BothWays;
+    std::string problem = both_ways ? open_among_host_mounts(mount, volumes.back())
+                                    : open_volume(mount, volumes.back());
+    if (!problem.empty()) return problem;
   }
   return "";
 }

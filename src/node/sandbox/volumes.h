@@ -15,6 +15,10 @@ struct OpenVolume {
   bool is_folder = true;
 };
 
+// Called by the shim before it has mounts of its own, so that volumes of both ways can be opened
+// where the machine's are.
+void keep_host_mounts();
+
 std::string open_volumes(const std::vector<Mount>& mounts, std::vector<OpenVolume>& volumes);
 std::string attach_volumes(const std::vector<OpenVolume>& volumes);
 

@@ -19,6 +19,13 @@ std::string load(const char* path, Value& out) {
   return "";
 }
 
+Mount::Propagation propagation_named(const std::string& name) {
+  return name == "none"        ? Mount::Propagation::None
+         : name == "from-host" ? Mount::Propagation::FromHost
+         : name == "both-ways" ? Mount::Propagation::BothWays
+                               : Mount::Propagation::Unsaid;
+}
+
 std::vector<std::string> texts(const Value& list) {
   std::vector<std::string> out;
   for (const Value& item : list.items)
@@ -42,6 +49,9 @@ std::string read_pod(const char* path, Pod& pod) {
   for (const Value& item : root["memory"].items)
     pod.memory.push_back({item["folder"].text, static_cast<uint64_t>(item["bytes"].number),
                           item["group"].number, item["shared"].boolean});
+  for (const Value& item : root["sysctls"].items)
+    pod.sysctls.emplace_back(item["file"].text, item["text"].text);
+  pod.host_mounts = root["hostMounts"].boolean;
   return "";
 }
 
@@ -77,11 +87,15 @@ std::string read_container(const std::string& path, Container& container) {
   container.input = root["input"].boolean;
   container.input_once = root["inputOnce"].boolean;
   container.terminal = root["terminal"].boolean;
+  const Value& awaited = root["awaited"];
+  container.awaited = {awaited["address"].text, static_cast<int>(awaited["port"].number),
+                       awaited["forMilliseconds"].number};
   if (container.terminal) container.env.push_back("TERM=xterm");  // the YAML's own comes first
   for (const Value& item : root["mounts"].items) {
     container.mounts.push_back({item["source"].text, item["target"].text, item["subPath"].text,
                                 item["readOnly"].boolean, item["recursive"].boolean,
-                                item["recursivelyReadOnly"].boolean});
+                                item["recursivelyReadOnly"].boolean,
+                                propagation_named(item["propagation"].text)});
   }
   for (const Value& item : root["cgroups"].items) {
     Cgroup cgroup{item["folder"].text, {}, item["unified"].boolean};

@@ -7,11 +7,16 @@
 #include <utility>
 #include <vector>
 
+#include "node/sandbox/connect_gate.h"
+
 namespace shim {
 
 struct Mount {
   std::string source, target, sub_path;
   bool read_only = false, recursive = false, recursively_read_only = false;
+  // Of mounts made below it later; Unsaid: a server that knows nothing of it has written this.
+  enum class Propagation { Unsaid, None, FromHost, BothWays };
+  Propagation propagation = Propagation::Unsaid;
 };
 struct Cgroup {
   std::string folder;
@@ -30,6 +35,8 @@ struct Pod {
   std::string job;               // whose pods have one ipc namespace and one /dev/shm; "": its own
   bool host_ipc = false, host_pid = false, share_pid = false;
   std::vector<Memory> memory;
+  std::vector<std::pair<std::string, std::string>> sysctls;  // files of /proc/sys, and their text
+  bool host_mounts = false;  // a container's own mounts are to be seen outside
 };
 struct Container {
   std::string name;
@@ -52,6 +59,7 @@ struct Container {
   uint64_t capabilities = 0;
   int oom_score_adjust = 0;
   bool input = false, input_once = false, terminal = false;
+  AwaitedPort awaited;
 };
 
 // An empty text is success; otherwise what is wrong with the file.
