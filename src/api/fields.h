@@ -25,6 +25,10 @@ struct FieldWriter {
 // entries are kept as they are, so a no-op write stays a no-op.
 void track_update(const Json* live, Json& next, const Schema& schema, const FieldWriter& writer);
 
+// No write comes of new times alone: where `next` differs from `live` in the times of its entries and
+// nowhere else, it gets live's. An applied empty value is such a case: it is owned, and not stored.
+void ignore_new_times(const Json& live, Json& next);
+
 // Moves request managedFields out of the way on subresource endpoints: next gets live's.
 void keep_managed_fields(const Json& live, Json& next);
 

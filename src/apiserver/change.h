@@ -83,8 +83,12 @@ Result<Change> plan_eviction(const WriteContext& context, const ObjectPtr& live,
 
 // For DirectClient: the same verbs on trees the process made itself, so nothing is serialised to be
 // parsed again.
-Result<Change> plan_create_tree(const WriteContext& context, Json tree);
-Result<Change> plan_update_tree(const WriteContext& context, const ObjectPtr& live, Json tree);
+Result<Change> plan_create_tree(const WriteContext& context, const Json& tree);
+// `live_tree` is `live` as this kind shows it where somebody has parsed it already, else null.
+Result<Change> plan_update_tree(const WriteContext& context, const ObjectPtr& live,
+                                const Json& tree, const Json* live_tree = nullptr);
+Result<Change> plan_binding_tree(const WriteContext& context, const ObjectPtr& live,
+                                 const Json& binding);
 
 // The object as `kind` shows it: the stored one itself, or converted for a view (events.k8s.io,
 // another CRD version).

@@ -46,13 +46,15 @@ void Committer::run_from_io(WriteJob job, Compute compute, Done done) {
   }
 }
 
-void Committer::run_inline(WriteJob job, Done done) {
-  auto flow = std::make_shared<Flow>(Flow{std::move(job), {}, std::move(done), nullptr, {}});
+void Committer::run_from_loop(WriteJob job, Compute compute, Done done) {
+  auto flow = std::make_shared<Flow>(
+      Flow{std::move(job), std::move(compute), std::move(done), nullptr, {}});
   loop_.post([this, flow] { begin(flow); });
 }
 
 void Committer::begin(const std::shared_ptr<Flow>& flow) {
   if (!flow->job.creates) flow->live = store_.get_pending(flow->key());
+  if (flow->job.look) flow->job.look(flow->live);
   if (flow->compute) {
     flow->compute([this, flow] { plan(flow); });
   } else {

@@ -18,6 +18,7 @@ namespace yard {
 struct WriteJob {
   WriteContext context;  // now, seed and cluster are filled for each attempt
   std::function<Result<Change>(const WriteContext&, const ObjectPtr& live)> plan;
+  std::function<void(const ObjectPtr& live)> look;  // on the loop, before each plan; may be empty
   bool creates = false;  // POST: there is no live object to look up first
   bool generates_name = false;
   int attempts = 0;
@@ -38,8 +39,10 @@ class Committer {
 
   // From an I/O thread: a POST is planned right here, before the loop hears of it.
   void run_from_io(WriteJob job, Compute compute, Done done);
-  // From the loop: the verb runs inline. `done` is never called before this returns.
-  void run_inline(WriteJob job, Done done);
+  // From the loop: the verb runs inline, or by `compute`. `done` is never called before this
+  // returns.
+  void run_inline(WriteJob job, Done done) { run_from_loop(std::move(job), {}, std::move(done)); }
+  void run_from_loop(WriteJob job, Compute compute, Done done);
 
  private:
   struct Flow;

@@ -100,9 +100,9 @@ void DirectClient::submit(ClientWrite write, std::function<void(Result<ObjectPtr
     job.plan = [](const WriteContext&, const ObjectPtr&) -> Result<Change> {
       return no_such_resource_error();
     };
-    return committer_.run_inline(
-        std::move(job),
-        [done = std::move(done)](Result<WriteAnswer> answer) { done(std::move(answer).error()); });
+    return run(std::move(job), [done = std::move(done)](Result<WriteAnswer> answer) {
+      done(std::move(answer).error());
+    });
   }
   job.context.stored = kinds->stored_as(job.context.kind->storage);
   job.context.ns = std::move(write.ns);
@@ -124,11 +124,18 @@ void DirectClient::submit(ClientWrite write, std::function<void(Result<ObjectPtr
     case ClientWrite::Verb::Finalize:
       job.context.subresource = write.verb == ClientWrite::Verb::Finalize ? "finalize" : "status";
       [[fallthrough]];
-    case ClientWrite::Verb::Update:
-      job.plan = [object](const WriteContext& context, const ObjectPtr& live) {
-        return plan_update_tree(context, live, *object);
+    case ClientWrite::Verb::Update: {
+      // Whoever asks has most likely just read it.
+      auto known = std::make_shared<std::optional<SharedJson>>();
+      const bool is_view = static_cast<bool>(job.context.kind->from_stored);
+      job.look = [known, is_view, trees = trees_](const ObjectPtr& live) {
+        known->reset();
+        if (live != nullptr && !is_view) *known = trees->known(live);
       };
-      break;
+      job.plan = [object, known](const WriteContext& context, const ObjectPtr& live) {
+        return plan_update_tree(context, live, *object, *known ? &***known : nullptr);
+      };
+    } break;
     case ClientWrite::Verb::MergePatch:
       job.plan = [object](const WriteContext& context, const ObjectPtr& live) {
         return plan_patch(context, live, PatchType::MergePatch,
@@ -138,7 +145,7 @@ void DirectClient::submit(ClientWrite write, std::function<void(Result<ObjectPtr
     case ClientWrite::Verb::Bind:
       job.context.subresource = "binding";
       job.plan = [object](const WriteContext& context, const ObjectPtr& live) {
-        return plan_binding(context, live, {"application/json", to_text(*object)});
+        return plan_binding_tree(context, live, *object);
       };
       break;
     case ClientWrite::Verb::Delete:
@@ -150,10 +157,25 @@ void DirectClient::submit(ClientWrite write, std::function<void(Result<ObjectPtr
       };
       break;
   }
-  committer_.run_inline(std::move(job), [done = std::move(done)](Result<WriteAnswer> answer) {
+  run(std::move(job), [done = std::move(done)](Result<WriteAnswer> answer) {
     if (!answer) return done(std::move(answer).error());
     done(answer->change.type == Change::Type::Delete ? ObjectPtr() : answer->object);
   });
+}
+
+// A single write is answered sooner where it is; of many the loop is the bottleneck.
+void DirectClient::run(WriteJob job, Committer::Done done) {
+  constexpr size_t kMany = 64;
+  Committer::Compute compute;
+  if (plans_ != nullptr && *under_way_ >= kMany)
+    compute = [this](std::function<void()> task) { plans_->run(std::move(task)); };
+  ++*under_way_;
+  committer_.run_from_loop(
+      std::move(job), std::move(compute),
+      [under_way = under_way_, done = std::move(done)](Result<WriteAnswer> answer) {
+        --*under_way;
+        done(std::move(answer));
+      });
 }
 
 Client::Subscription DirectClient::follow(const Resource& resource,

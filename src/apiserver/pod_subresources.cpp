@@ -47,8 +47,12 @@ void set_scheduled(JsonObject& status, Time now) {
 
 Result<Change> plan_binding(const WriteContext& context, const ObjectPtr& live,
                             const RequestBody& body) {
+  return plan_binding_tree(context, live, TRY(read_as(body, "core.v1.Binding", "Binding")));
+}
+
+Result<Change> plan_binding_tree(const WriteContext& context, const ObjectPtr& live,
+                                 const Json& binding) {
   const Kind& kind = *context.kind;
-  const Json binding = TRY(read_as(body, "core.v1.Binding", "Binding"));
   TRY(check_name(context, binding));
   if (live == nullptr) return not_found_error(kind, context.name);
   const std::string_view target_kind = text_at(binding, {"target", "kind"}),
@@ -60,7 +64,8 @@ Result<Change> plan_binding(const WriteContext& context, const ObjectPtr& live,
   if (node.empty()) errors.push_back(required(FieldPath("target.name")));
   if (!errors.empty()) return invalid_object("", "Binding", context.name, errors);
 
-  Json pod = live->tree();
+  JsonArena arena;
+  Json pod = live->tree(arena.memory());
   const auto refuse = [&](std::string why) {
     Error out = conflict_error(kind, context.name, why);
     out.message = fmt::format("Operation cannot be fulfilled on pods/binding {}: {}",

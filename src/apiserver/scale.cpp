@@ -65,7 +65,7 @@ Result<Change> plan_scaled(const WriteContext& context, const ObjectPtr& live, J
   if (!uid.empty()) metadata["uid"] = uid;
   if (!revision.empty()) metadata["resourceVersion"] = revision;
   set_at(object, context.kind->scale->spec_replicas, Json(int_at(scale, {"spec", "replicas"})));
-  return plan_update_tree(context, live, std::move(object));
+  return plan_update_tree(context, live, object);
 }
 
 }  // namespace

@@ -243,6 +243,11 @@ void keep_other_parts(const WriteContext& context, Json& next, const Json& live)
       if (member.key() != "status" && !object.contains(member.key()))
         object[member.key()] = member.value();
     }
+    if (Json* found = object.if_contains("status")) {  // people read it behind the spec
+      Json status = std::move(*found);
+      object.stable_erase("status");
+      object.emplace("status", std::move(status));
+    }
     if (context.kind->custom) {
       Json managed = find_path(next, {"metadata", "managedFields"}) != nullptr
                          ? *find_path(next, {"metadata", "managedFields"})
@@ -270,6 +275,16 @@ void keep_other_parts(const WriteContext& context, Json& next, const Json& live)
     if (context.kind->kind == "Namespace")
       copy_member(object_at(object, "spec"), old.at("spec").get_object(), "finalizers");
   }
+}
+
+// What an update says that counts: of a status nothing beside it and the metadata.
+Json part_written(const WriteContext& context, const Json& tree, JsonMemory memory) {
+  if (context.subresource != "status") return Json(tree, std::move(memory));
+  JsonObject out(memory);
+  for (const char* name : {"kind", "apiVersion", "metadata", "status"}) {
+    if (const Json* member = find(tree, name)) out.emplace(name, *member);
+  }
+  return Json(std::move(out), std::move(memory));
 }
 
 Change stored(const WriteContext& context, Json tree, const Json* live_tree, Revision expected,
@@ -413,6 +428,7 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
     out.answer = on_heap(next);  // `next` may live in the verb's arena
     return out;
   }
+  if (applied) ignore_new_times(live_tree, next);
   if (equal(next, live_tree)) {
     Change out;
     out.type = Change::Type::Nothing;
@@ -559,8 +575,9 @@ Result<Change> plan_create(const WriteContext& context, const RequestBody& body)
   return create_from(context, std::move(tree), std::move(warnings), false);
 }
 
-Result<Change> plan_create_tree(const WriteContext& context, Json tree) {
-  return create_from(context, std::move(tree), {}, false);
+Result<Change> plan_create_tree(const WriteContext& context, const Json& tree) {
+  JsonArena arena;
+  return create_from(context, Json(tree, arena.memory()), {}, false);
 }
 
 Result<Change> plan_update(const WriteContext& context, const ObjectPtr& live,
@@ -577,11 +594,15 @@ Result<Change> plan_update(const WriteContext& context, const ObjectPtr& live,
                      std::move(tree), std::move(warnings), false, false);
 }
 
-Result<Change> plan_update_tree(const WriteContext& context, const ObjectPtr& live, Json tree) {
+Result<Change> plan_update_tree(const WriteContext& context, const ObjectPtr& live,
+                                const Json& tree, const Json* live_tree) {
   if (live == nullptr) return not_found_error(*context.kind, context.name);
   JsonArena arena;
+  Json next = part_written(context, tree, arena.memory());
+  if (live_tree != nullptr)
+    return update_from(context, *live, *live_tree, std::move(next), {}, false, false);
   return update_from(context, *live, tree_as_shown(*context.kind, *live, arena.memory()),
-                     std::move(tree), {}, false, false);
+                     std::move(next), {}, false, false);
 }
 
 Result<Change> plan_patch(const WriteContext& context, const ObjectPtr& live, PatchType type,

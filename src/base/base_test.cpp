@@ -67,7 +67,7 @@ TEST(Strings, Base64) {
 }
 
 TEST(Strings, QuotesAsGoDoes) {
-  EXPECT_EQ(quoted("a\"b\\c\n\x01\xff 한"), "\"a\\\"b\\\\c\\n\\x01\\xff 한\"");
+  EXPECT_EQ(quoted(std::string_view("a\"b\\c\n\x01\xff 한")), "\"a\\\"b\\\\c\\n\\x01\\xff 한\"");
 }
 
 TEST(Strings, WidthOnATerminal) {

@@ -32,6 +32,9 @@ uint64_t hash_bytes(
 
 // Go's strconv.Quote, as %q prints it: the quotes around values in Kubernetes' messages.
 std::string quoted(std::string_view text);
+// For strings too: where <filesystem> is included, std::quoted would be the nearer one.
+inline std::string quoted(const std::string& text) { return quoted(std::string_view(text)); }
+inline std::string quoted(std::string& text) { return quoted(std::string_view(text)); }
 // How many terminal columns the text takes: 2 for wide East Asian characters, 0 for combining
 // marks.
 int display_width(std::string_view utf8);

@@ -12,6 +12,7 @@
 
 #include "api/object.h"
 #include "base/result.h"
+#include "json/shared_json.h"
 
 namespace yard {
 
@@ -46,6 +47,9 @@ class Client {
                         std::string_view name) const = 0;
   virtual std::vector<ObjectPtr> list(const Resource& resource,
                                       std::string_view ns = "") const = 0;  // "": everywhere
+  // An object as a tree. Readers of the same object share one where they can
+  // (client/tree_cache.h).
+  virtual SharedJson tree(const ObjectPtr& object) const { return object->tree(); }
   // Objects of any kind that name this uid among their owners.
   struct Dependent {
     Resource resource;

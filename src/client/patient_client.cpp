@@ -24,6 +24,9 @@ ObjectPtr PatientClient::get(const Resource& resource, std::string_view ns,
 std::vector<ObjectPtr> PatientClient::list(const Resource& resource, std::string_view ns) const {
   return client_.list(resource, ns);
 }
+SharedJson PatientClient::tree(const ObjectPtr& object) const {
+  return client_.tree(object);
+}
 std::vector<Client::Dependent> PatientClient::dependents(std::string_view owner_uid) const {
   return client_.dependents(owner_uid);
 }

@@ -16,6 +16,7 @@ class PatientClient : public Client {
   ObjectPtr get(const Resource& resource, std::string_view ns,
                 std::string_view name) const override;
   std::vector<ObjectPtr> list(const Resource& resource, std::string_view ns) const override;
+  SharedJson tree(const ObjectPtr& object) const override;
   std::vector<Dependent> dependents(std::string_view owner_uid) const override;
   std::vector<Resource> resources(bool only_namespaced) const override;
   std::optional<Served> served(const Resource& resource) const override;

@@ -100,10 +100,16 @@ Result<void> read_training(const ConfigText& source, const Json& value, Config& 
     return wrong(source, {"training"}, "must be a mapping, as {gangRestart: true} is");
   for (const auto& member : value.get_object()) {
     const std::string key(member.key());
-    if (key != "gangRestart")
-      return wrong(source, {"training", key}, "is no setting; known is training.gangRestart");
+    bool* setting = key == "gangRestart"        ? &config.gang_restart
+                    : key == "forceDelete"      ? &config.frees_lost_pods
+                    : key == "countDisruptions" ? &config.counts_disruptions
+                                                : nullptr;
+    if (setting == nullptr)
+      return wrong(source, {"training", key},
+                   "is no setting; known are training.gangRestart, training.forceDelete and "
+                   "training.countDisruptions");
     if (!member.value().is_bool()) return wrong(source, {"training", key}, "must be true or false");
-    config.gang_restart = member.value().get_bool();
+    *setting = member.value().get_bool();
   }
   return {};
 }

@@ -20,9 +20,11 @@ struct Config {
   std::optional<uint64_t> log_bytes;      // logs.maxSize: of all pods that are gone, together
   ImageConfig images;
   std::optional<int>
-      requests_per_second;      // of one user who is no administrator; twice that at once
-  bool shared_network = false;  // network: shared
-  bool gang_restart = false;    // training.gangRestart: of jobs that do not say it themselves
+      requests_per_second;          // of one user who is no administrator; twice that at once
+  bool shared_network = false;      // network: shared
+  bool gang_restart = false;        // training.gangRestart: of jobs that do not say it themselves
+  bool frees_lost_pods = true;      // training.forceDelete: training pods of lost nodes
+  bool counts_disruptions = false;  // training.countDisruptions: against backoffLimit
 };
 
 // <state>/config.yaml, else $XDG_CONFIG_HOME/trainyard/config.yaml, else none. Unknown keys are

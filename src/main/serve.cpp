@@ -180,6 +180,9 @@ struct Controllers {
   static TrainingSettings training_settings(const Config& config) {
     TrainingSettings out;
     out.gang_restart = config.gang_restart;
+    out.frees_lost_pods = config.frees_lost_pods;
+    out.counts_disruptions = config.counts_disruptions;
+    if (const char* domain = std::getenv("CUSTOM_CLUSTER_DOMAIN")) out.cluster_domain = domain;
     std::error_code code;  // without a path launchers bring their own kubectl
     out.exec_program = std::filesystem::read_symlink("/proc/self/exe", code).string();
     return out;
@@ -315,6 +318,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
   DirectTokens token_source(*loop, store, tokens, seed ^ 0x70cea);
   DirectClient direct(
       store, api.committer(), [&api] { return api.kinds(); }, "trainyard");
+  direct.use_another_thread();
   PatientClient client(*loop, direct);
   const bool is_loopback = everywhere || host.starts_with("127.") || host == "::1";
   const ClusterIdentity identity{credentials->ca.certificate_pem, *port, is_loopback ? "" : host};

@@ -9,6 +9,7 @@
 #include "api/tree.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "client/status_update.h"
 #include "node/images/driver_files.h"
 #include "node/images/local_images.h"
 #include "node/pod_volumes.h"
@@ -20,8 +21,8 @@ namespace {
 
 const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"};
 using std::chrono::seconds;
-constexpr size_t kMostTrees = 128;
 constexpr Duration kFirstStatusHold = std::chrono::milliseconds(100);
+constexpr Duration kLateLook = std::chrono::milliseconds(10), kLongestStatusHold = seconds(2);
 constexpr Duration kFirstRetry = seconds(1), kLongestRetry = seconds(60);
 constexpr Duration kConflictPause = std::chrono::milliseconds(20);
 
@@ -221,33 +222,16 @@ void Agent::sync(const std::string& uid) {
   }
   if (shut_down_since_) look_at_shutdown();
   judge_shim(pod, *object);
-  // A pod is looked at more often than it changes.
-  Json tree = pod.object == object ? std::move(pod.tree) : object->tree();
-  pod.object = nullptr;
-  PodWorld world = observe(pod, std::move(tree));
+  PodWorld world = observe(pod, client_.tree(object));
   PodPlan plan = plan_pod(world);
-  if (const std::string text = to_text(plan); !text.empty())
-    log_debug("pod {}/{}: {}", pod.ns, pod.name, text);
-  act(pod, world, std::move(plan));
-  keep_tree(pod, object, std::move(world.pod));
-}
-
-// Only of the newest few: a tree is several times its object's bytes.
-void Agent::keep_tree(Pod& pod, const ObjectPtr& object, Json tree) {
-  pod.tree = std::move(tree);
-  pod.object = object;
-  if (std::exchange(pod.keeps_tree, true)) return;
-  with_tree_.push_back(pod.uid);
-  if (with_tree_.size() <= kMostTrees) return;
-  if (const auto oldest = pods_.find(with_tree_.front()); oldest != pods_.end()) {
-    oldest->second.tree = nullptr;
-    oldest->second.object = nullptr;
-    oldest->second.keeps_tree = false;
+  if (log_level() <= LogLevel::Debug) {
+    if (const std::string text = to_text(plan); !text.empty())
+      log_debug("pod {}/{}: {}", pod.ns, pod.name, text);
   }
-  with_tree_.pop_front();
+  act(pod, world, std::move(plan));
 }
 
-PodWorld Agent::observe(Pod& pod, Json tree) {
+PodWorld Agent::observe(Pod& pod, SharedJson tree) {
   PodWorld world;
   world.record = runtime_.find(pod.uid);
   if (world.record == nullptr || !world.record->alive) {
@@ -309,8 +293,7 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
     }
   }
   if (plan.start_pod) start_pod(pod, world.pod);
-  pod.gate.opened = pod.gate.opened || plan.opens_gate;
-  if (plan.knocks) knock(pod, world);
+  if (plan.opens_gate) open_gate(pod, world, plan.holds_until);
   for (const PodPlan::Start& start : plan.start)
     start_container(pod, world.pod, start);
   for (const std::string& container : plan.ends)
@@ -339,11 +322,20 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   if (plan.delete_object) delete_object(pod);
 }
 
-// Most pods run within milliseconds: then one status tells it all, and one write is spared.
+// Most pods run within milliseconds: then one status tells it all, and one write is spared. Where
+// this look itself comes late there is much to do, and the start may take longer for that.
 bool Agent::holds_status(Pod& pod, const PodPlan& plan) {
   if (!plan.status_may_wait) return false;
-  if (!pod.hold_status) pod.hold_status = loop_.now() + kFirstStatusHold;
-  if (loop_.now() >= *pod.hold_status) return false;
+  const Time now = loop_.now();
+  if (!pod.hold_status) {
+    pod.hold_status = now + kFirstStatusHold;
+    pod.hold_status_until = now + kLongestStatusHold;
+  }
+  if (now >= pod.hold_status_until) return false;
+  if (now >= *pod.hold_status) {
+    if (now - *pod.hold_status < kLateLook) return false;
+    pod.hold_status = std::min(now + kFirstStatusHold, pod.hold_status_until);
+  }
   wait_until(pod, *pod.hold_status);
   return true;
 }
@@ -482,6 +474,9 @@ void Agent::start_container(Pod& pod, const Json& tree, const PodPlan::Start& st
       pod.problems.erase(start.container);
       pod.failures.erase(start.container);
       pod.requested[start.container] = start.run;
+      if (pod.gate.holds && pod.gate.holds->until > loop_.now())
+        made.launch.held = {pod.gate.holds->address, pod.gate.holds->port,
+                            pod.gate.holds->until - loop_.now()};
       runtime_.start(pod.uid, std::move(made.launch),
                      [this, uid = pod.uid, container_name = start.container,
                       alive = alive_](const Result<void>& started) {
@@ -533,8 +528,7 @@ void Agent::note_problem(Pod& pod, const Json& tree, const std::string& containe
 
 void Agent::write_status(Pod& pod, const Json& tree, Json status,
                          std::vector<EventNote> announced) {
-  Json object = tree;
-  object.get_object()["status"] = std::move(status);
+  Json object = status_update(tree, std::move(status));
   std::string seen(text_at(tree, {"metadata", "resourceVersion"}));
   pod.busy = true;
   client_.submit({ClientWrite::Verb::UpdateStatus, kPod, pod.ns, pod.name, std::move(object)},
@@ -545,9 +539,8 @@ void Agent::write_status(Pod& pod, const Json& tree, Json status,
                    if (found == pods_.end()) return;
                    found->second.busy = false;
                    if (written && *written != nullptr && !announced.empty()) {
-                     const Json about = (*written)->tree();
                      for (const EventNote& event : announced)
-                       events_.record(about, event);
+                       events_.record(kPod, **written, event);
                    }
                    if (!written && written.error().reason != Reason::Conflict &&
                        written.error().reason != Reason::NotFound) {

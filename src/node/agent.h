@@ -71,11 +71,9 @@ class Agent {
     std::string uid, ns, name;
     bool busy = false;  // a write is under way; then the pod is looked at again
     bool again = false;
-    bool posted = false;      // a look is on its way
-    bool keeps_tree = false;  // it is in with_tree_
-    ObjectPtr object;         // what `tree` was read from
-    Json tree;
+    bool posted = false;              // a look is on its way
     std::optional<Time> hold_status;  // its first status waits until then for something to tell
+    Time hold_status_until{};         // at most
     bool starting = false;
     bool shim_begins = false;       // it is up, and no container has started yet
     bool gone = false;              // its object is no more
@@ -102,12 +100,11 @@ class Agent {
   Pod& pod_of(std::string_view uid, std::string_view ns, std::string_view name);
   void sync_later(const std::string& uid);
   void sync(const std::string& uid);
-  void keep_tree(Pod& pod, const ObjectPtr& object, Json tree);
-  PodWorld observe(Pod& pod, Json tree);
+  PodWorld observe(Pod& pod, SharedJson tree);
   void act(Pod& pod, PodWorld& world, PodPlan plan);
   bool holds_status(Pod& pod, const PodPlan& plan);
   void observe_gate(Pod& pod, PodWorld& world);
-  void knock(Pod& pod, const PodWorld& world);
+  void open_gate(Pod& pod, const PodWorld& world, std::optional<Time> holds_until);
   void start_pod(Pod& pod, const Json& tree);
   void launch_beside_outsiders(Pod& pod, const Json& tree);
   void launch_pod(Pod& pod, const Json& tree);
@@ -180,9 +177,8 @@ class Agent {
   bool looks_at_room_ = false;
   PodTokens tokens_;
   std::map<std::string, Pod, std::less<>> pods_;
-  std::deque<std::string> with_tree_;  // uids
-  ObjectPtr node_;                     // what `allocatable_` was read from
-  Json allocatable_;                   // of the node
+  ObjectPtr node_;    // what `allocatable_` was read from
+  Json allocatable_;  // of the node
   Client::Subscription subscription_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

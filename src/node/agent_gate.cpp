@@ -1,16 +1,14 @@
-// The agent at a pod's start gate (start_gate.h): what it knows of the awaited pod, and the knock.
+// The agent at a pod's start gate (start_gate.h): what it knows of the awaited pod.
 
 #include <fmt/format.h>
 
 #include "api/tree.h"
-#include "base/descriptor.h"
 #include "node/agent.h"
 
 namespace yard {
 namespace {
 
 const Resource kPod{"v1", "Pod"};
-constexpr Duration kKnockTimeout = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -29,22 +27,12 @@ void Agent::observe_gate(Pod& pod, PodWorld& world) {
     world.awaited = awaited_pod(awaited->tree());
 }
 
-void Agent::knock(Pod& pod, const PodWorld& world) {
+// What starts behind the gate runs beside its master; only what it asks of it waits.
+void Agent::open_gate(Pod& pod, const PodWorld& world, std::optional<Time> holds_until) {
+  pod.gate.opened = true;
   const auto address = gate_address(world.pod);
-  if (!address) return;
-  pod.gate.knocking = true;
-  pod.gate.last_knock = loop_.now();
-  runtime_.dial(pod.uid, world.awaited.address, address->port, kKnockTimeout,
-                [this, uid = pod.uid, alive = alive_](const Result<int>& answer) {
-                  const Descriptor connection(answer ? *answer : -1);
-                  if (!*alive) return;
-                  const auto found = pods_.find(uid);
-                  if (found == pods_.end()) return;
-                  StartGate& gate = found->second.gate;
-                  gate.knocking = false;
-                  gate.opened = gate.opened || answer.has_value();
-                  sync(uid);
-                });
+  if (holds_until && address)
+    pod.gate.holds = HeldPort{world.awaited.address, address->port, *holds_until};
 }
 
 }  // namespace yard

@@ -141,6 +141,14 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
     cgroup_list.push_back(JsonObject{
         {"folder", cgroup.folder}, {"limits", std::move(limits)}, {"unified", cgroup.unified}});
   }
+  JsonObject awaited;
+  if (!launch.held.address.empty()) {
+    using std::chrono::milliseconds;
+    awaited = {
+        {"address", launch.held.address},
+        {"port", launch.held.port},
+        {"forMilliseconds", std::chrono::duration_cast<milliseconds>(launch.held.longest).count()}};
+  }
   return to_text(JsonObject{
       {"version", 1},
       {"container", launch.container},
@@ -176,7 +184,8 @@ std::string container_launch_text(const ContainerLaunch& launch, const PodLaunch
       {"messageFromLog", launch.message_from_log},
       {"input", launch.input},
       {"inputOnce", launch.input_once},
-      {"terminal", launch.terminal}});
+      {"terminal", launch.terminal},
+      {"awaited", std::move(awaited)}});
 }
 
 }  // namespace yard

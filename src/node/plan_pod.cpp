@@ -54,13 +54,11 @@ bool gate_is_open(const PodWorld& world, PodPlan& plan) {
   if (!world.gate) return true;
   const GateStep step = gate_step(*world.gate, world.awaited, world.now);
   plan.opens_gate = step.opens;
-  plan.knocks = step.knock;
+  plan.holds_until = step.holds_until;
   if (step.announce)
-    plan.events.push_back({"Normal", std::string(kGateEvent),
-                           fmt::format("Waiting for {} to accept connections; containers start "
-                                       "5s after that pod runs at the latest",
-                                       world.gate->name),
-                           ""});
+    plan.events.push_back(
+        {"Normal", std::string(kGateEvent),
+         fmt::format("Waiting for {}: containers start when that pod runs", world.gate->name), ""});
   if (step.look_again) look_again_at(plan, *step.look_again);
   return step.opens;
 }
@@ -274,7 +272,7 @@ PodPlan plan_pod(const PodWorld& world) {
 std::string to_text(const PodPlan& plan) {
   std::vector<std::string> parts;
   if (plan.start_pod) parts.emplace_back("start pod");
-  if (plan.knocks) parts.emplace_back("knock");
+  if (plan.holds_until) parts.emplace_back("hold connections");
   for (const auto& start : plan.start)
     parts.push_back(fmt::format("start {} {}", start.container, start.run));
   for (const auto& hook : plan.hooks)

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "json/json.h"
+#include "json/shared_json.h"
 #include "node/images/resolve_image.h"
 #include "node/pod_runtime.h"
 #include "node/probes.h"
@@ -51,7 +51,7 @@ struct Eviction {
 
 // All that matters for one pod at one moment.
 struct PodWorld {
-  Json pod;                           // as stored
+  SharedJson pod;                     // as stored
   const PodRecord* record = nullptr;  // null: nothing of it is on this machine
   Time now{};
   std::string pod_ip, host_ip;
@@ -81,7 +81,7 @@ struct PodPlan {
   };
   std::vector<Start> start;
   bool opens_gate = false;
-  bool knocks = false;  // at the awaited port
+  std::optional<Time> holds_until;  // connections to the awaited port, of what starts now
   struct Signal {
     std::string container;
     int number = 0;

@@ -368,9 +368,11 @@ TEST(PlanPodHealth, ReadinessGatesAreAskedToo) {
   Json shown = JsonObject{{"status", status}};
   EXPECT_EQ(condition_status(shown, "ContainersReady"), "True");
   EXPECT_EQ(condition_status(shown, "Ready"), "False");
-  world.pod.as_object()["status"] = status;
-  world.pod.as_object()["status"].as_object()["conditions"].as_array().push_back(
+  Json pod = *world.pod;
+  status.as_object()["conditions"].as_array().push_back(
       JsonObject{{"type", "x.dev/go"}, {"status", "True"}});
+  pod.as_object()["status"] = std::move(status);
+  world.pod = std::move(pod);
   shown = JsonObject{{"status", *plan_pod(world).status}};
   EXPECT_EQ(condition_status(shown, "Ready"), "True");
 }

@@ -263,8 +263,9 @@ TEST(PlanPod, ACrashLoopSaysHowLongItWaits) {
 TEST(PlanPod, AStatusThatStandsIsNotWrittenAgain) {
   const PodPlan first = plan_of({running("c", 0, 3)});
   PodWorld world;
-  world.pod = yaml(kPlannedPod);
-  world.pod.as_object()["status"] = *first.status;
+  Json pod = yaml(kPlannedPod);
+  pod.as_object()["status"] = *first.status;
+  world.pod = std::move(pod);
   PodRecord record;
   record.alive = true;
   record.runs = {running("c", 0, 3)};

@@ -70,6 +70,13 @@ struct PodLaunch {
 };
 
 // What one run of one container is told.
+// Connections to it wait until it accepts (node/sandbox/connect_gate.h).
+struct HeldConnections {
+  std::string address;  // "": none
+  int port = 0;
+  Duration longest{};
+};
+
 struct ContainerLaunch {
   std::string container;
   int run = 0;
@@ -96,6 +103,7 @@ struct ContainerLaunch {
   std::string processes_of;  // the container whose processes it sees (kubectl debug --target)
   // stdin, stdinOnce and tty: what `kubectl attach` talks to is kept open for it.
   bool input = false, input_once = false, terminal = false;
+  HeldConnections held;
 };
 
 struct ContainerExit {

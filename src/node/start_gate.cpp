@@ -56,8 +56,11 @@ GateStep gate_step(const StartGate& gate, const AwaitedPod& awaited, Time now) {
   const Time began = gate.began.value_or(now);
   // Nobody is there to wait for: somebody may be about to make that pod, but not for ever.
   const std::optional<Time> bound = awaited.exists ? awaited.runs_since : began;
-  if (gate.opened || awaited.ended || (bound && now >= *bound + kLongest)) {
+  const bool is_over = gate.opened || awaited.ended || (bound && now >= *bound + kLongest);
+  const bool runs = awaited.runs_since && !awaited.address.empty();
+  if (is_over || runs) {
     step.opens = true;
+    if (!is_over) step.holds_until = *awaited.runs_since + kLongest;
     return step;
   }
   const auto look_at = [&](Time at) {
@@ -66,11 +69,7 @@ GateStep gate_step(const StartGate& gate, const AwaitedPod& awaited, Time now) {
   step.announce = !gate.announced && now >= began + kAnnounceAfter;
   if (!gate.announced && !step.announce) look_at(began + kAnnounceAfter);
   if (bound) look_at(*bound + kLongest);
-  if (gate.knocking) return step;
-  const Duration pause = pause_after(now - began);
-  const bool rested = !gate.last_knock || now >= *gate.last_knock + pause;
-  step.knock = awaited.runs_since && !awaited.address.empty() && rested;
-  if (!step.knock) look_at(rested ? now + pause : *gate.last_knock + pause);
+  look_at(now + pause_after(now - began));
   return step;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// The start order of a training job (design §6.8): a worker's containers wait until its master's
-// port accepts. Pure; the agent knocks and remembers.
+// The start order of a training job (design §6.8): a worker's containers start when its master
+// runs, and what they connect to the master's port waits in the kernel until that accepts
+// (node/sandbox/connect_gate.h). Pure; the agent remembers.
 
 #include <optional>
 #include <string>
@@ -32,19 +33,25 @@ struct AwaitedPod {
 };
 AwaitedPod awaited_pod(const Json& pod);  // null: there is none
 
+// A port whose connections are held until it accepts, or until then.
+struct HeldPort {
+  std::string address;
+  int port = 0;
+  Time until{};
+};
+
 // What is remembered of a gate between two looks.
 struct StartGate {
   std::string name;  // host:port, for people
   std::optional<Time> began;
-  std::optional<Time> last_knock;
-  bool knocking = false;   // an answer is due
-  bool opened = false;     // once and for all
-  bool announced = false;  // that it takes long
+  bool opened = false;            // once and for all
+  std::optional<HeldPort> holds;  // of containers that start behind it
+  bool announced = false;         // that it takes long
 };
 
 struct GateStep {
   bool opens = false;
-  bool knock = false;
+  std::optional<Time> holds_until;  // the awaited port, for those who start now
   bool announce = false;
   std::optional<Time> look_again;
 };

@@ -20,16 +20,6 @@ StartGate waiting(int began_ago_ms) {
   gate.began = ago(began_ago_ms);
   return gate;
 }
-StartGate knocked(int began_ago_ms, int knock_ago_ms) {
-  StartGate gate = waiting(began_ago_ms);
-  gate.last_knock = ago(knock_ago_ms);
-  return gate;
-}
-StartGate knocking(int began_ago_ms) {
-  StartGate gate = knocked(began_ago_ms, 1);
-  gate.knocking = true;
-  return gate;
-}
 StartGate announced(StartGate gate) {
   gate.announced = true;
   return gate;
@@ -48,7 +38,11 @@ AwaitedPod running(int since_ago_ms) {
 }
 
 std::string in_words(const GateStep& step) {
-  std::string out = step.opens ? "open" : step.knock ? "knock" : "wait";
+  std::string out = step.opens ? "open" : "wait";
+  if (step.holds_until)
+    out +=
+        ", hold " +
+        std::to_string(std::chrono::duration_cast<milliseconds>(*step.holds_until - kNow).count());
   if (step.announce) out += ", announce";
   if (step.look_again)
     out += " " + std::to_string(
@@ -64,16 +58,16 @@ struct Case {
 };
 
 const Case kCases[] = {
-    {"the first look knocks when the master runs", {}, running(10), "knock 2000"},
+    {"when the master runs the worker starts, and its connects are held",
+     {},
+     running(10),
+     "open, hold 4990"},
+    {"not for a master without an address", {}, {true, false, "", ago(10)}, "wait 20"},
     {"a master that does not run yet is looked at again", {}, kPending, "wait 20"},
     {"the pause grows with the wait", waiting(800), kPending, "wait 100"},
     {"and not without end", announced(waiting(60'000)), kPending, "wait 250"},
-    {"a refused knock is repeated after a pause", knocked(100, 5), running(100), "wait 15"},
-    {"and is then due", knocked(100, 20), running(100), "knock 1900"},
-    {"one knock at a time", knocking(400), running(400), "wait 1600"},
-    {"after two seconds it is said", knocking(2000), running(1500), "wait, announce 3500"},
-    {"once", announced(knocking(2500)), running(2000), "wait 3000"},
-    {"five seconds after the master runs it opens", knocking(6000), running(5000), "open"},
+    {"after two seconds it is said", waiting(2000), kPending, "wait, announce 250"},
+    {"five seconds after the master runs nothing is held", waiting(6000), running(5000), "open"},
     {"a master that has ended opens it", waiting(10), kEnded, "open"},
     {"what has opened stays open", opened(), kPending, "open"},
     {"a master that is not there is waited for", waiting(100), kNone, "wait 20"},

@@ -75,8 +75,7 @@ void VolumeUpdates::on_pod(const ObjectEvent& event) {
     return;
   }
   if (event.type != ObjectEvent::Type::Added) return;  // it had no such volumes
-  JsonArena arena;
-  const Json tree = event.object->tree(arena.memory());
+  const SharedJson tree = client_.tree(event.object);
   Pod pod{std::string(event.object->ns()), std::string(event.object->name()), {}, false};
   for (const Json& volume : list_at(tree, {"spec", "volumes"})) {
     for (const auto& [kind, name] : volume_sources(volume))

@@ -123,7 +123,7 @@ void Scheduler::on_pod(const ObjectEvent& event) {
     waiting_.erase(uid);
     if (object.is_being_deleted()) cluster_.set_ending(uid);
     if (cluster_.find_pod(uid) == nullptr || cluster_.node_of(uid) != node) {
-      const Json tree = object.tree();
+      const SharedJson tree = client_.tree(event.object);
       cluster_.place(placed_pod(tree, object, cluster_), node);
     }
     return;
@@ -140,7 +140,7 @@ void Scheduler::on_pod(const ObjectEvent& event) {
     known->second.object = event.object;  // our own words about why it waits change nothing
     return;
   }
-  const Json tree = object.tree();
+  const SharedJson tree = client_.tree(event.object);
   Waiting& waiting = waiting_[uid];
   waiting.object = event.object;
   waiting.pod = waiting_pod(tree, object, cluster_);

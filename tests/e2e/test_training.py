@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import ROOT, Kubectl, eventually, newest_kubectl
+from harness import PATIENCE_S, ROOT, Kubectl, eventually, newest_kubectl
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def states(kubectl, kind, name):
     return [c["type"] for c in conditions if c["status"] == "True"]
 
 
-def reaches(kubectl, kind, name, state):
-    return eventually(lambda: state in states(kubectl, kind, name), about=f"{kind} {name} {state}")
+def reaches(kubectl, kind, name, state, deadline_s=PATIENCE_S):
+    return eventually(lambda: state in states(kubectl, kind, name), deadline_s, f"{kind} {name} {state}")
 
 
 def main_pid(mark):
@@ -132,7 +132,7 @@ def test_a_rank_that_is_killed(yard, one_kubectl, restart, state, restarts):
     reaches(one_kubectl, "pytorchjob", "kill", "Running")
     eventually(lambda: os.path.exists(os.path.join(folder, "life")), about="the worker lives")
     os.kill(eventually(lambda: main_pid(f"{folder}-Worker")), signal.SIGKILL)
-    reaches(one_kubectl, "pytorchjob", "kill", state, 30)
+    reaches(one_kubectl, "pytorchjob", "kill", state)
     status = one_kubectl.json("get", "pytorchjob", "kill")["status"]
     assert status.get("restarts", 0) == restarts
     if state == "Failed":
@@ -209,10 +209,13 @@ def test_torchrun_finds_its_workers(yard, namespace, one_kubectl):
 
 
 def test_a_worker_waits_for_its_masters_port(one_kubectl):
-    """The master listens after a second: until then the worker has not begun, and then it connects at once."""
-    # The sleep is the pod's: it makes the port late.
-    serve = "import socket, time; time.sleep(1); s = socket.create_server(('', 23456)); s.accept(); s.accept()"
-    connect = "import os, socket; socket.create_connection((os.environ['MASTER_ADDR'], 23456), 5); print('at the first try')"
+    """The master listens only when the worker has begun and asks for it: that first connect waits in the kernel."""
+    began = "/dev/shm/began"  # the pods of a job share that folder
+    # The sleeps are the pod's: they make the port late.
+    late = f"while not os.path.exists({began!r}): time.sleep(0.02)\ntime.sleep(0.3)"
+    serve = f"import os, socket, time\n{late}\ns = socket.create_server(('', 23456)); s.accept(); s.accept()"
+    connect = (f"import os, socket; open({began!r}, 'w').close()\n"
+               "socket.create_connection((os.environ['MASTER_ADDR'], 23456), 5); print('at the first try')")
     waits = job("PyTorchJob", "gate", {"Master": (1, "Never"), "Worker": (1, "Never")}, "pytorch", "")
     for replica, program in (("Master", serve), ("Worker", connect)):
         container = waits["spec"]["pytorchReplicaSpecs"][replica]["template"]["spec"]["containers"][0]

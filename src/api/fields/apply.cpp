@@ -109,6 +109,7 @@ class Apply {
     const FieldNodes gone = intersect(
         arena_, subtract(arena_, all, structs(fields_of(arena_, kept, schema_))), last_all);
     remove_fields(merged, gone, &schema_);
+    merge_config(merged, config_, &schema_);  // what went with its last member may be wanted empty
   }
 
   FieldNodes structs(FieldNodes set) { return with_structs(arena_, set, &schema_); }

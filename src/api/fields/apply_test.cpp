@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "api/fields/fields_testing.h"
@@ -304,6 +305,20 @@ TEST(ApplyConfig, KubectlMigratesItsEntriesByJsonPatch) {
   EXPECT_EQ(owners(migrated), "kubectl Apply: {\"f:data\":{\".\":{},\"f:a\":{},\"f:b\":{}}}");
   const Json pruned = apply_data(&migrated, R"({"a":"1"})", {.manager = "kubectl"}).value();
   EXPECT_EQ(to_text(pruned.at("data")), R"({"a":"1"})");
+}
+
+// A quota with an empty spec is what was asked for, and stays what it is.
+TEST(ApplyConfig, WhatIsWantedEmptyStaysWhenItsLastMemberGoes) {
+  const Schema& quota = built_in("core.v1.ResourceQuota");
+  const auto applied = [&](const Json* live, std::string_view spec) {
+    const std::string config = fmt::format(R"({{"metadata":{{"name":"q"}},"spec":{}}})", spec);
+    return apply(live, quota, "v1", config, {.manager = "m"}).value();
+  };
+  const Json made = applied(nullptr, R"({"hard":{"pods":"1"}})");
+  const Json emptied = applied(&made, "{}");
+  EXPECT_EQ(to_text(emptied.at("spec")), "{}");
+  EXPECT_EQ(owned(emptied, "m", "Apply"), R"({"f:spec":{}})");
+  EXPECT_TRUE(equal(applied(&emptied, "{}"), emptied));
 }
 
 }  // namespace

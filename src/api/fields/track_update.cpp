@@ -45,6 +45,20 @@ void keep_list(const Json* list, JsonObject& metadata) {
   }
 }
 
+// Entry by entry, as they are written.
+bool same_lists_but_times(const Json& left, const Json& right) {
+  const JsonArray *a = left.if_array(), *b = right.if_array();
+  if (a == nullptr || b == nullptr || a->size() != b->size()) return false;
+  const auto without_time = [](const Json& entry) {
+    Json out = entry;
+    if (JsonObject* object = out.if_object()) object->stable_erase("time");
+    return out;
+  };
+  return std::ranges::equal(*a, *b, [&](const Json& l, const Json& r) {
+    return equal(without_time(l), without_time(r));
+  });
+}
+
 }  // namespace
 
 void track_update(const Json* live, Json& next, const Schema& schema, const FieldWriter& writer) {
@@ -97,6 +111,16 @@ void track_update(const Json* live, Json& next, const Schema& schema, const Fiel
     }
   }
   write_entries(entries, metadata);
+}
+
+void ignore_new_times(const Json& live, Json& next) {
+  const Json* before = find_path(live, {"metadata", kManagedFields});
+  Json* metadata = find(next, "metadata");
+  Json* after = metadata == nullptr ? nullptr : find(*metadata, kManagedFields);
+  if (before == nullptr || after == nullptr || !same_lists_but_times(*before, *after)) return;
+  Json new_list = *before;
+  std::swap(new_list, *after);
+  if (!equal(next, live)) *after = std::move(new_list);
 }
 
 void keep_managed_fields(const Json& live, Json& next) {

@@ -1,5 +1,6 @@
 #include <chrono>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "api/fields/fields_testing.h"
@@ -221,6 +222,32 @@ TEST(KeepManagedFields, TakesLiveEntries) {
   Json none = json(R"({"metadata":{"managedFields":[{}]}})");
   keep_managed_fields(json("{}"), none);
   EXPECT_EQ(owners(none), "none");
+}
+
+TEST(NewTimes, AreNoChangeWhereNothingElseIsOne) {
+  const auto object = [](std::string_view manager, int second, std::string_view value) {
+    return json(fmt::format(
+        R"({{"metadata":{{"managedFields":[{{"manager":"{}","time":"2026-01-01T00:00:0{}Z"}}]}},"data":{{"a":"{}"}}}})",
+        manager, second, value));
+  };
+  const Json live = object("m", 1, "x");
+  struct Case {
+    const char* about;
+    Json next;
+    bool keeps_the_old;
+  };
+  const Case cases[] = {
+      {"nothing at all", object("m", 1, "x"), true},
+      {"only a time", object("m", 2, "x"), true},
+      {"a value too", object("m", 2, "y"), false},
+      {"an owner too", object("n", 2, "x"), false},
+      {"an object without entries", json(R"({"metadata":{},"data":{"a":"x"}})"), false},
+  };
+  for (const Case& each : cases) {
+    Json next = each.next;
+    ignore_new_times(live, next);
+    EXPECT_TRUE(equal(next, each.keeps_the_old ? live : each.next)) << each.about;
+  }
 }
 
 }  // namespace

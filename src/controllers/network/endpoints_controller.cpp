@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 const Resource kPod{"v1", "Pod"};
 // A pod's first moments are several changes; they are told as one. Where many Services change at
 // once that takes longer, and nobody can read so fast.
-constexpr Duration kGather = 100ms, kGatherMany = 1s;
+constexpr Duration kGather = 100ms, kGatherMany = 3s;
 constexpr int kMany = 64;
 // Labels that pods are kept by; Services that ask for yet others are held against every pod.
 constexpr size_t kMostLabels = 32;

@@ -97,8 +97,10 @@ void Controller::run_turn() {
 
 void Controller::run_next(const ObjectKey& key) {
   Plan plan = setup_.plan(key);
-  if (!plan.is_nothing()) log_debug("{}: {}: {}", setup_.name, to_text(key), to_text(plan));
-  const auto pass = std::make_shared<Pass>(Pass{key, std::move(plan.last), plan.requeue_after, std::move(plan.events), plan.writes.size()});
+  if (log_level() <= LogLevel::Debug && !plan.is_nothing())
+    log_debug("{}: {}: {}", setup_.name, to_text(key), to_text(plan));
+  const auto pass = std::make_shared<Pass>(Pass{key, std::move(plan.last), plan.requeue_after,
+                                                std::move(plan.events), plan.writes.size()});
   ++in_work_;
   for (ClientWrite& write : plan.writes)
     submit(pass, std::move(write));

@@ -426,5 +426,12 @@ TEST(Frameworks, ElasticMetricsAskForAnAutoscaler) {
       << "nothing scales a job that is over";
 }
 
+TEST(Frameworks, ATFJobsAddressesEndInTheClustersDomain) {
+  TrainingJob job = training_job(training_tree("TFJob", {{"PS"}, {"Worker", 1}}));
+  job.cluster_domain = "yard.local";
+  const std::string told = environment_of(job, "Worker", 0);
+  EXPECT_NE(told.find(R"("ps":["j-ps-0.default.svc.yard.local:2222"])"), std::string::npos) << told;
+}
+
 }  // namespace
 }  // namespace yard

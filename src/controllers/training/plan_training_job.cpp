@@ -95,16 +95,24 @@ class Planner {
 
   std::vector<const ReplicaPod*> new_restarts() const {
     std::vector<const ReplicaPod*> out;
-    for (const GroupStanding& group : standing_.groups)
+    for (const GroupStanding& group : standing_.groups) {
       for (const ReplicaPod* pod : group.restart)
         if (!contains(job_.restarting, pod->uid)) out.push_back(pod);
+      if (!world_.settings.counts_disruptions) continue;
+      // One that leaves is made again without a word; to count it, it is written down like others.
+      for (const ReplicaPod* pod : group.slots)
+        if (pod != nullptr && pod->is_disrupted && !contains(job_.restarting, pod->uid) &&
+            fate_of(job_, *group.group, *pod) == PodFate::Leaving)
+          out.push_back(pod);
+    }
     return out;
   }
 
   // Failures of one moment are one incident where all start over together.
   int count_of(const std::vector<const ReplicaPod*>& pods) const {
-    const auto failed =
-        std::ranges::count_if(pods, [](const ReplicaPod* pod) { return !pod->is_disrupted; });
+    const auto failed = std::ranges::count_if(pods, [&](const ReplicaPod* pod) {
+      return world_.settings.counts_disruptions || !pod->is_disrupted;
+    });
     return static_cast<int>(job_.gang_restart ? std::min<std::ptrdiff_t>(failed, 1) : failed);
   }
 
@@ -184,6 +192,7 @@ class Planner {
 
   // The node that would let it go is lost (R8).
   void force_out(const ReplicaPod& pod) {
+    if (!world_.settings.frees_lost_pods) return;
     if (!pod.being_deleted || !world_.lost_nodes.contains(pod.node)) return;
     const Time at = pod.deletion_due + world_.settings.lost_after;
     if (world_.now >= at) {

@@ -365,6 +365,32 @@ TEST(PlanTrainingJob, APodOnALostNodeIsLetGo) {
   EXPECT_EQ(plan_training_job(world).plan.requeue_after, Duration(50s));
   world.now = kTestNow + 60s;
   EXPECT_EQ(short_plan(world, plan_training_job(world)), "xworker-1 Running");
+  world.settings.frees_lost_pods = false;
+  EXPECT_EQ(short_plan(world, plan_training_job(world)), "Running") << "unless nobody wants that";
+}
+
+// R2: a disruption costs a restart only where it is configured to.
+TEST(PlanTrainingJob, DisruptionsCountWhenTheyAreToldTo) {
+  for (const char* lost : {"worker-1 Failed evicted", "worker-1 Running evicted deleting"}) {
+    SCOPED_TRACE(lost);
+    const Json tree = training_tree("JAXJob", {{"Worker", 2, "OnFailure"}},
+                                    "spec: {runPolicy: {backoffLimit: 1}}");
+    TrainingWorld world = training_world(tree, {"worker-0 Running", lost});
+    EXPECT_EQ(int_at(planned_tree(world, plan_training_job(world)), {"status", "restarts"}), 0);
+    world.settings.counts_disruptions = true;
+    const Json next = planned_tree(world, plan_training_job(world));
+    EXPECT_EQ(int_at(next, {"status", "restarts"}), 1);
+    TrainingWorld again = training_world(next, {"worker-0 Running", lost});
+    again.settings.counts_disruptions = true;
+    EXPECT_EQ(int_at(planned_tree(again, plan_training_job(again)), {"status", "restarts"}), 1)
+        << "once";
+    TrainingWorld second = training_world(next, {"worker-0 Running evicted deleting"});
+    second.settings.counts_disruptions = true;
+    EXPECT_EQ(states_of(planned_tree(second, plan_training_job(second))).find("Failed") !=
+                  std::string::npos,
+              true)
+        << "and the limit holds";
+  }
 }
 
 TEST(PlanTrainingJob, CountsWhatIsThere) {

@@ -13,6 +13,9 @@ struct TrainingSettings {
   std::string init_image;
   int init_tries = 100;
   Duration lost_after = std::chrono::seconds(60);  // R8, after the grace period
+  bool frees_lost_pods = true;                     // those of lost nodes are deleted by force
+  bool counts_disruptions = false;                 // against backoffLimit (R2)
+  std::string cluster_domain;  // behind the addresses of a TFJob's tasks; "" ends them with .svc
   // A kubectl for launchers that reach their workers by exec: this machine's program, else an init
   // container of that image brings one.
   std::string exec_program;

@@ -15,7 +15,8 @@ bool is_dynamic(const TrainingJob& job) {
 }
 
 std::string address(const TrainingJob& job, const ReplicaGroup& group, int index) {
-  return fmt::format("{}-{}-{}.{}.svc:{}", job.name, group.label, index, job.ns, group.port);
+  return fmt::format("{}-{}-{}.{}.svc{}{}:{}", job.name, group.label, index, job.ns,
+                     job.cluster_domain.empty() ? "" : ".", job.cluster_domain, group.port);
 }
 
 void append_addresses(std::string& out, const TrainingJob& job, const ReplicaGroup& group) {

@@ -122,12 +122,16 @@ Plan TrainingController::plan(const ObjectKey& key) {
   if (settings_.gang_restart &&
       text_at(*job.tree, {"metadata", "annotations", kGangRestart}).empty())
     job.gang_restart = true;
+  job.cluster_domain = settings_.cluster_domain;
+  memory.is_v2 = job.kind->version == "v2beta1";
   // Remarks of before a restart of ours were made then.
   const bool was_known = job.start_time.has_value();
   const TrainingWorld world = observe(std::move(job), memory);
   TrainingPlan planned = plan_training_job(world);
-  if (planned.plan.last && list_at(*world.job.tree, {"status", "conditions"}).empty())
+  if (planned.plan.last && list_at(*world.job.tree, {"status", "conditions"}).empty()) {
     ++counts_[{key.ns, world.job.kind->framework}].created;
+    mpi_v2_.created += memory.is_v2;
+  }
   keep_new_remarks(planned.plan, std::move(planned.remarks), memory, first_look && was_known);
   if (world.job.is_finished() && planned.plan.is_nothing()) memory_.erase(key);
   return std::move(planned.plan);
@@ -172,8 +176,12 @@ void TrainingController::observe_dependents(TrainingWorld& world, Memory& memory
     if (is_current) {
       world.pods.push_back(std::move(known->second));
     } else {
-      JsonArena arena;
-      world.pods.push_back(replica_pod(world.job, object.tree(arena.memory()), object.revision()));
+      world.pods.push_back(
+          replica_pod(world.job, client_.tree(dependent.object), object.revision()));
+      const bool had_failed = known != memory.pods.end() && known->second.phase == PodPhase::Failed;
+      // Of one that was not known before nobody can say when it failed.
+      if (known != memory.pods.end() && !had_failed && world.pods.back().phase == PodPhase::Failed)
+        ++children_[world.job.ns].failed_pods;
     }
     seen.emplace(std::move(uid), world.pods.back());
   }
@@ -214,6 +222,7 @@ void TrainingController::heard(const ObjectKey& key, const ClientWrite& asked,
   const bool of_pod = asked.resource == kPodResource;
   if (!of_pod && asked.resource != kReplicaServiceResource) return;
   const std::string what = of_pod ? "Pod" : "Service";
+  count_child(key.ns, of_pod, creates, answer.has_value());
   if (answer) {
     tell(key, {EventNote::Type::Normal, (creates ? "SuccessfulCreate" : "SuccessfulDelete") + what,
                fmt::format("{} {}: {}", creates ? "Created" : "Deleted", of_pod ? "pod" : "service",
@@ -231,10 +240,9 @@ void TrainingController::heard(const ObjectKey& key, const ClientWrite& asked,
            {EventNote::Type::Warning, "FailedDelete" + what, "Error deleting: " + why.message});
     return;
   }
-  // What is there already is no error to tell of. It waits like one: a pod whose labels somebody
-  // changed is asked for again each time.
-  if (!is_there_already(key, asked) &&
-      why.message.find("because it is being terminated") == std::string::npos)
+  // What is there already is no error, and holds nobody up: the next look sees it.
+  if (is_there_already(key, asked)) return;
+  if (why.message.find("because it is being terminated") == std::string::npos)
     tell(key, {EventNote::Type::Warning, "FailedCreate" + what, "Error creating: " + why.message});
   const auto memory = memory_.find(key);
   if (memory == memory_.end()) return;
@@ -242,6 +250,16 @@ void TrainingController::heard(const ObjectKey& key, const ClientWrite& asked,
   if (memory->second.create_after <= loop_.now())
     memory->second.create_after = loop_.now() + create_delay(++memory->second.create_failures);
   jobs_.add(key);
+}
+
+void TrainingController::count_child(const std::string& ns, bool of_pod, bool creates, bool done) {
+  Children& children = children_[ns];
+  if (of_pod) {
+    children.created_pods += creates && done;
+    children.deleted_pods += !creates && done;
+  } else if (creates) {
+    ++(done ? children.created_services : children.failed_services);
+  }
 }
 
 // A create whose answer was lost, or that a lagging cache asked for twice (R16).
@@ -266,6 +284,10 @@ void TrainingController::tell(const ObjectKey& key, const EventNote& note) {
                            note.reason.starts_with(kind->kind) ? kind->kind.size() : 0));
   counts.successful += suffix == "Succeeded";
   counts.failed += suffix == "Failed";
+  if (memory != memory_.end() && memory->second.is_v2) {
+    mpi_v2_.successful += suffix == "Succeeded";
+    mpi_v2_.failed += suffix == "Failed";
+  }
   counts.restarted += suffix == "Restarting";
   if (!suffix.empty() && suffix.size() < note.reason.size())
     log_info("{} {}/{}: {}", kind->kind, key.ns, key.name, note.message);
@@ -296,6 +318,37 @@ std::string TrainingController::metrics() const {
             "training_operator_jobs_{}_total{{job_namespace=\"{}\",framework=\"{}\"}} {}\n", name,
             key.first, key.second, counts.*member);
   }
+  const std::pair<const char*, uint64_t Children::*> kChildren[] = {
+      {"created_pods", &Children::created_pods},
+      {"deleted_pods", &Children::deleted_pods},
+      {"failed_pods", &Children::failed_pods},
+      {"succeeded_service_creation", &Children::created_services},
+      {"failed_service_creation", &Children::failed_services}};
+  for (const auto& [name, member] : kChildren) {
+    out += fmt::format("# TYPE {}_total counter\n", name);
+    for (const auto& [ns, children] : children_)
+      if (children.*member > 0)
+        out += fmt::format("{}_total{{job_namespace=\"{}\"}} {}\n", name, ns, children.*member);
+  }
+  // No PodGroups are made here: the scheduler reads the pods themselves.
+  for (const char* name : {"created_pod_groups", "deleted_pod_groups"})
+    out += fmt::format("# TYPE {0}_total counter\n{0}_total 0\n", name);
+  return out + mpi_metrics();
+}
+
+std::string TrainingController::mpi_metrics() const {
+  std::string out;
+  const std::pair<const char*, uint64_t> kCounters[] = {
+      {"created", mpi_v2_.created}, {"successful", mpi_v2_.successful}, {"failed", mpi_v2_.failed}};
+  for (const auto& [name, count] : kCounters)
+    out +=
+        fmt::format("# TYPE mpi_operator_jobs_{0}_total counter\nmpi_operator_jobs_{0}_total {1}\n",
+                    name, count);
+  out += "# TYPE mpi_operator_job_info gauge\n";
+  for (const auto& [key, memory] : memory_)
+    if (memory.is_v2)
+      out += fmt::format("mpi_operator_job_info{{launcher=\"{}-launcher\",namespace=\"{}\"}} 1\n",
+                         key.name, key.ns);
   return out;
 }
 

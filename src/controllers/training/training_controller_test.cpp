@@ -44,6 +44,10 @@ TEST(TrainingController, FromCreatedToSucceeded) {
   EXPECT_NE(yard.training->metrics().find(
                 R"(jobs_successful_total{job_namespace="default",framework="pytorch"} 1)"),
             std::string::npos);
+  for (const char* line : {"created_pods_total{job_namespace=\"default\"} 3\n",
+                           "succeeded_service_creation_total{job_namespace=\"default\"} 3\n",
+                           "created_pod_groups_total 0\n"})
+    EXPECT_NE(yard.training->metrics().find(line), std::string::npos) << line;
   EXPECT_TRUE(yard.training->is_idle());
 }
 
@@ -53,6 +57,8 @@ TEST(TrainingController, ARestartCountsOnceWhateverCrashes) {
   yard.start_all();
   yard.end("j-worker-0", 137);
   EXPECT_EQ(int_at(yard.training_job_named("PyTorchJob"), {"status", "restarts"}), 1);
+  EXPECT_NE(yard.training->metrics().find("failed_pods_total{job_namespace=\"default\"} 1\n"),
+            std::string::npos);
   yard.crash_and_start_all();
   yard.settle();
   yard.reap();
@@ -212,6 +218,23 @@ TEST(TrainingController, SomebodyElsesPodIsInTheWay) {
   EXPECT_EQ(yard.pods_text(), "j-master-0 Pending, j-worker-0 Pending, j-worker-1 Pending");
 }
 
+// R16: its Service is there and ours, but no longer says whose replica it serves.
+TEST(TrainingController, WhatIsThereAlreadyHoldsNobodyUp) {
+  TrainingYard yard;
+  ASSERT_EQ(yard.create_training(yard.tree_of("PyTorchJob", "j", pytorch())).status, 201);
+  const std::string path = "/api/v1/namespaces/default/services/j-worker-0";
+  ASSERT_EQ(yard.api.patch(path, R"({"metadata":{"labels":null}})").status, 200);
+  for (const char* lost : {"j-worker-0", "j-worker-1"}) {
+    yard.api.call("DELETE", std::string("/api/v1/namespaces/default/pods/") + lost,
+                  R"({"gracePeriodSeconds":0})");
+    yard.settle(100ms);
+    EXPECT_EQ(yard.pods_text(), "j-master-0 Pending, j-worker-0 Pending, j-worker-1 Pending")
+        << "without the pause that follows an error";
+  }
+  EXPECT_NE(yard.training->metrics().find("failed_service_creation_total{"), std::string::npos);
+  EXPECT_TRUE(yard.events("FailedCreateService").empty());
+}
+
 // R16: what is there already, and ours, is no trouble: nobody is told of it, and nothing waits.
 TEST(TrainingController, NothingIsMadeTwiceWhileCommitsAreSlow) {
   TrainingYard yard(7, {.longest_commit = 300ms});
@@ -315,6 +338,10 @@ TEST(TrainingController, BothMpiJobsLieInOneStorage) {
   yard.settle();
   const Json stored = yard.training_job_named("MPIJob");
   EXPECT_EQ(text_at(stored, {"metadata", "annotations", kWrittenAs}), "v2beta1");
+  for (const char* line :
+       {"mpi_operator_jobs_created_total 1\n", "mpi_operator_jobs_failed_total 0\n",
+        "mpi_operator_job_info{launcher=\"j-launcher\",namespace=\"default\"} 1"})
+    EXPECT_NE(yard.training->metrics().find(line), std::string::npos) << line;
   EXPECT_EQ(yard.pods_text(), "j-launcher Pending, j-worker-0 Pending, j-worker-1 Pending");
   EXPECT_NE(yard.client->get({"v1", "ConfigMap"}, "default", "j-config"), nullptr);
   EXPECT_NE(yard.client->get(kReplicaServiceResource, "default", "j"), nullptr);

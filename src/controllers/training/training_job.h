@@ -64,6 +64,7 @@ struct TrainingJob {
   bool suspend = false;
   bool is_ours = true;  // managedBy names nobody else
   bool gang_restart = false;
+  std::string cluster_domain;  // of the settings
   bool main_decides = false;
 
   // status

@@ -64,7 +64,7 @@ std::string change_ids(const Container& container) {
 
 }  // namespace
 
-std::string drop_privileges(const Container& container) {
+std::string drop_privileges(const Container& container, int gate) {
   // In a user namespace first the ids: a namespace of one's own gives all capabilities anew.
   if (in_user_namespace()) {
     if (std::string problem = change_ids(container); !problem.empty()) return problem;
@@ -83,6 +83,8 @@ std::string drop_privileges(const Container& container) {
   // A change of ids clears it, so it comes last: nothing of a container outlives its shim.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
     return failure("cannot follow the shim's end");
+  // Before the container's own filter, which may refuse what this takes.
+  if (gate >= 0) hold_connects(container.awaited, gate);
   return container.system_calls.empty() ? "" : filter_system_calls(container.system_calls);
 }
 

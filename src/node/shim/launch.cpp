@@ -87,6 +87,9 @@ std::string read_container(const std::string& path, Container& container) {
   container.input = root["input"].boolean;
   container.input_once = root["inputOnce"].boolean;
   container.terminal = root["terminal"].boolean;
+  const Value& awaited = root["awaited"];
+  container.awaited = {awaited["address"].text, static_cast<int>(awaited["port"].number),
+                       awaited["forMilliseconds"].number};
   if (container.terminal) container.env.push_back("TERM=xterm");  // the YAML's own comes first
   for (const Value& item : root["mounts"].items) {
     container.mounts.push_back({item["source"].text, item["target"].text, item["subPath"].text,

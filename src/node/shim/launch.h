@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "node/sandbox/connect_gate.h"
+
 namespace shim {
 
 struct Mount {
@@ -57,6 +59,7 @@ struct Container {
   uint64_t capabilities = 0;
   int oom_score_adjust = 0;
   bool input = false, input_once = false, terminal = false;
+  AwaitedPort awaited;
 };
 
 // An empty text is success; otherwise what is wrong with the file.

@@ -65,6 +65,7 @@ struct Running {
   Container launch;
   pid_t pid = -1;
   int in = -1, out = -1, err = -1;
+  ConnectGate gate;
   long oom_kills_before = 0;
   bool over_memory = false;  // found so by us, and killed for it
   LogFile log;
@@ -95,6 +96,7 @@ class Shim {
   void end_strays(const Running& ended);
   bool watches_memory() const;
   void watch_memory();
+  int look_at_gates();
   void read_output(Running& running, int& fd, const char* stream, bool to_the_end);
   void tell(const std::string& line);
   std::string stat_text() const;
@@ -316,6 +318,7 @@ void Shim::start(const std::string& container, int run) {
   running->in = spawned.in;
   running->out = spawned.out;
   running->err = spawned.err;
+  running->gate.open(spawned.gate, launch.awaited, now_ns());
   journal_.append("start " + which + " " + std::to_string(spawned.pid) + " " +
                   std::to_string(start_ticks(spawned.pid)) + " " + std::to_string(now_ns()));
   running_.push_back(std::move(running));
@@ -396,6 +399,14 @@ void Shim::watch_memory() {
   }
 }
 
+// Milliseconds until the next look; -1: nobody waits.
+int Shim::look_at_gates() {
+  int next = -1;
+  for (const auto& running : running_)
+    next = std::max(next, running->gate.look(now_ns()));
+  return next;
+}
+
 void Shim::run() {
   buffer_ = std::make_unique_for_overwrite<char[]>(kReadSize);  // untouched while a pod is quiet
   std::vector<pollfd> waiting;
@@ -410,24 +421,32 @@ void Shim::run() {
       waiting.push_back({running->out, POLLIN, 0});  // a closed one is -1, which poll skips
       waiting.push_back({running->err, POLLIN, 0});
     }
+    const size_t first_gate = waiting.size();
+    for (const auto& running : running_)
+      waiting.push_back({running->gate.descriptor(), POLLIN, 0});
     const size_t first_command = waiting.size();
     commands_.add_to(waiting);
     // A sync takes milliseconds, and only a crash of the machine asks for it: it waits until
     // nothing has happened for a while. Most pods that are over soon never need it.
-    const int patience = !journal_.is_synced() ? kSyncAfterMs
-                         : watches_memory()    ? kMemoryLookMs
-                         : journal_.is_stuck() ? kFullDiskLookMs
-                                               : -1;
+    const int gates = look_at_gates();
+    const int patience = gates >= 0              ? gates
+                         : !journal_.is_synced() ? kSyncAfterMs
+                         : watches_memory()      ? kMemoryLookMs
+                         : journal_.is_stuck()   ? kFullDiskLookMs
+                                                 : -1;
     const int ready = poll(waiting.data(), waiting.size(), patience);
-    if (ready == 0 && !journal_.is_synced()) journal_.sync();
+    if (ready == 0 && gates < 0 && !journal_.is_synced()) journal_.sync();
     if (journal_.is_stuck() && journal_.write_again()) tell("journal");
     if (watches_memory()) watch_memory();
     if (ready <= 0) continue;
     // Output first: a run's end comes after its last line.
-    for (size_t i = first_pipe; i + 1 < first_command; i += 2) {
+    for (size_t i = first_pipe; i + 1 < first_gate; i += 2) {
       Running& running = *running_[(i - first_pipe) / 2];
       if (waiting[i].revents != 0) read_output(running, running.out, "stdout", false);
       if (waiting[i + 1].revents != 0) read_output(running, running.err, "stderr", false);
+    }
+    for (size_t i = first_gate; i < first_command; ++i) {
+      if (waiting[i].revents != 0) running_[i - first_gate]->gate.answer_next(waiting[i].revents);
     }
     for (size_t i = first_command; i < waiting.size(); ++i) {
       if (waiting[i].revents != 0) commands_.read_caller(waiting[i].fd);

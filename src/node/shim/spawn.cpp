@@ -49,6 +49,7 @@ std::string path_of(const Container& container) {
 struct Streams {
   int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1};
   int terminal[2] = {-1, -1};  // a socket on which the terminal comes
+  int gate[2] = {-1, -1};      // and one for the questions of a container that waits for a port
 };
 
 std::string confine_and_execute(const Container& container, const PodPlaces& places,
@@ -74,7 +75,8 @@ std::string confine_and_execute(const Container& container, const PodPlaces& pla
       container.working_folder.empty() ? "/" : container.working_folder.c_str();
   if (chdir(working_folder) != 0)
     return failure(std::string("cannot enter the working folder ") + working_folder);
-  if (std::string problem = drop_privileges(container); !problem.empty()) return problem;
+  if (std::string problem = drop_privileges(container, streams.gate[1]); !problem.empty())
+    return problem;
   return execute(container);
 }
 
@@ -121,6 +123,15 @@ pid_t clone_child(const Container& container, pid_t beside, std::string& problem
 
 bool make_pipe(int (&ends)[2]) {
   return pipe2(ends, O_CLOEXEC) == 0;
+}
+
+// -1: the child could not make one, and has waited itself.
+int received_gate(int (&ends)[2]) {
+  close(std::exchange(ends[1], -1));
+  char word[16];
+  std::vector<int> descriptors;
+  receive_message(ends[0], word, sizeof word, descriptors);
+  return descriptors.empty() ? -1 : descriptors[0];
 }
 
 void close_both(const int (&ends)[2]) {
@@ -187,14 +198,16 @@ Spawned spawn(const Container& container, const PodPlaces& places, pid_t beside)
   int report[2] = {-1, -1};
   const auto close_all = [&] {
     close_both(streams.in), close_both(streams.out), close_both(streams.err);
-    close_both(streams.terminal), close_both(report);
+    close_both(streams.terminal), close_both(streams.gate), close_both(report);
+  };
+  const auto make_sockets = [](int(&ends)[2]) {
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0;
   };
   const bool made =
-      make_pipe(report) && (container.terminal ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC,
-                                                            0, streams.terminal) == 0
+      make_pipe(report) && (container.terminal ? make_sockets(streams.terminal)
                                                : make_pipe(streams.out) && make_pipe(streams.err) &&
                                                      (!container.input || make_pipe(streams.in)));
-  if (!made) {
+  if (!made || (!container.awaited.address.empty() && !make_sockets(streams.gate))) {
     out.problem = failure("cannot make pipes");
     close_all();
     return out;
@@ -223,6 +236,7 @@ Spawned spawn(const Container& container, const PodPlaces& places, pid_t beside)
     for (const int end : {out.out, out.err}) {
       if (end >= 0) fcntl(end, F_SETFL, O_NONBLOCK);
     }
+    if (streams.gate[0] >= 0) out.gate = received_gate(streams.gate);
   }
   close_all();
   return out;

@@ -13,6 +13,7 @@ struct Spawned {
   pid_t pid = -1;
   int in = -1;             // the write end of its input, where it has one
   int out = -1, err = -1;  // the read ends of its output, non-blocking; of a terminal only `out`
+  int gate = -1;           // where its connects are asked about (node/sandbox/connect_gate.h)
   std::string problem;     // why there is no process
 };
 
