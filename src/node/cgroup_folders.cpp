@@ -135,7 +135,7 @@ std::vector<std::string> folders_in(const std::string& folder) {
 }
 
 void remove_group(const std::string& group) {
-  for (const std::string& below : folders_in(group))  // of commands
+  for (const std::string& below : folders_in(group))  // of commands, of containers
     remove_group(below);
   for (int round = 0; rmdir(group.c_str()) != 0 && errno == EBUSY && round < kMostSweepRounds;
        ++round) {
@@ -144,10 +144,11 @@ void remove_group(const std::string& group) {
   }
 }
 
-void sweep_pod(const std::string& folder) {
-  for (const std::string& group : folders_in(folder))
-    remove_group(group);
-  rmdir(folder.c_str());
+// Of a container's group <uid>.<container>.<run>, or of a pod's, <uid>, as former versions made
+// them.
+std::string_view uid_in(std::string_view group) {
+  group.remove_prefix(group.find_last_of('/') + 1);
+  return group.substr(0, group.find('.'));
 }
 
 }  // namespace
@@ -181,24 +182,27 @@ std::vector<std::string> noted_cgroups(const std::string& state_folder) {
 }
 
 void sweep_pod_cgroups(const std::vector<std::string>& bases, const std::string& uid) {
-  for (const std::string& base : bases)
-    sweep_pod(base + "/" + uid);
+  for (const std::string& base : bases) {
+    for (const std::string& group : folders_in(base)) {
+      if (uid_in(group) == uid) remove_group(group);
+    }
+  }
 }
 
 void sweep_lost_cgroups(const std::string& state_folder) {
   for (const std::string& base : noted_cgroups(state_folder)) {
-    for (const std::string& pod : folders_in(base)) {
+    for (const std::string& group : folders_in(base)) {
       std::error_code code;
-      if (!fs::exists(state_folder + "/run" + pod.substr(pod.find_last_of('/')), code))
-        sweep_pod(pod);
+      if (!fs::exists(fmt::format("{}/run/{}", state_folder, uid_in(group)), code))
+        remove_group(group);
     }
   }
 }
 
 void sweep_all_cgroups(const std::string& state_folder) {
   for (const std::string& base : noted_cgroups(state_folder)) {
-    for (const std::string& pod : folders_in(base))
-      sweep_pod(pod);
+    for (const std::string& group : folders_in(base))
+      remove_group(group);
     rmdir(base.c_str());
     // Where the server had to step aside, its leaf is empty by now.
     rmdir((base.substr(0, base.find_last_of('/')) + "/trainyard-server").c_str());

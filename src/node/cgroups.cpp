@@ -75,12 +75,9 @@ CgroupFolder unified_group(const CgroupRoots& roots, std::string folder,
   const auto has = [&](std::string_view controller) {
     return std::ranges::find(roots.controllers, controller) != roots.controllers.end();
   };
-  // Each level hands the controllers on: first that of the state folder, then that of the pod.
+  // The group of the state folder hands the controllers on.
   const std::string enable = enabling_text(roots.controllers);
-  if (!enable.empty()) {
-    out.limits.emplace_back("../../cgroup.subtree_control", enable);
-    out.limits.emplace_back("../cgroup.subtree_control", enable);
-  }
+  if (!enable.empty()) out.limits.emplace_back("../cgroup.subtree_control", enable);
   if (has("memory")) {
     // Whoever is chosen, the container ends as one: half a training job is of no use.
     out.limits.emplace_back("memory.oom.group", "1");
@@ -158,7 +155,8 @@ std::vector<CgroupFolder> container_cgroups(const CgroupRoots& roots, std::strin
                                             const ContainerLaunch& launch) {
   std::vector<CgroupFolder> out;
   const auto folder = [&](const std::string& root) {
-    return fmt::format("{}/{}/{}/{}.{}", root, name, pod_uid, launch.container, launch.run);
+    // Side by side: below a group of its pod a container would compete with that pod's alone.
+    return fmt::format("{}/{}/{}.{}.{}", root, name, pod_uid, launch.container, launch.run);
   };
   if (!roots.memory.empty()) {
     CgroupFolder memory{folder(roots.memory), {}};

@@ -102,28 +102,25 @@ TEST(Cgroups, LimitsAsFiles) {
   };
   const Row rows[] = {
       {"v1 with all limits", v1, launch(1 << 20, 1500, 500),
-       "v1 /m/yard/uid/c.2\n  memory.limit_in_bytes=1048576\n"
-       "v1 /c/yard/uid/c.2\n  cpu.shares=512\n  cpu.cfs_period_us=100000\n  "
+       "v1 /m/yard/uid.c.2\n  memory.limit_in_bytes=1048576\n"
+       "v1 /c/yard/uid.c.2\n  cpu.shares=512\n  cpu.cfs_period_us=100000\n  "
        "cpu.cfs_quota_us=150000\n"
-       "v1 /p/yard/uid/c.2\n  pids.max=100\n"},
+       "v1 /p/yard/uid.c.2\n  pids.max=100\n"},
       {"v1 with none", v1, launch({}, {}, 0),
-       "v1 /m/yard/uid/c.2\nv1 /c/yard/uid/c.2\n  cpu.shares=2\nv1 /p/yard/uid/c.2\n  "
+       "v1 /m/yard/uid.c.2\nv1 /c/yard/uid.c.2\n  cpu.shares=2\nv1 /p/yard/uid.c.2\n  "
        "pids.max=100\n"},
       {"v2 with all limits", v2, launch(1 << 20, 1500, 1000),
-       "v2 /u/yard/uid/c.2\n  ../../cgroup.subtree_control=+cpu +memory +pids\n"
-       "  ../cgroup.subtree_control=+cpu +memory +pids\n  memory.oom.group=1\n"
+       "v2 /u/yard/uid.c.2\n  ../cgroup.subtree_control=+cpu +memory +pids\n  memory.oom.group=1\n"
        "  memory.max=1048576\n  cpu.weight=39\n  cpu.max=150000 100000\n  pids.max=100\n"},
       {"v2, a sliver of a cpu", v2, launch({}, 1, 0),
-       "v2 /u/yard/uid/c.2\n  ../../cgroup.subtree_control=+cpu +memory +pids\n"
-       "  ../cgroup.subtree_control=+cpu +memory +pids\n  memory.oom.group=1\n"
+       "v2 /u/yard/uid.c.2\n  ../cgroup.subtree_control=+cpu +memory +pids\n  memory.oom.group=1\n"
        "  cpu.weight=1\n  cpu.max=1000 100000\n  pids.max=100\n"},
       {"v2, more cpus than the weight can say", v2, launch({}, {}, 1'000'000),
-       "v2 /u/yard/uid/c.2\n  ../../cgroup.subtree_control=+cpu +memory +pids\n"
-       "  ../cgroup.subtree_control=+cpu +memory +pids\n  memory.oom.group=1\n"
+       "v2 /u/yard/uid.c.2\n  ../cgroup.subtree_control=+cpu +memory +pids\n  memory.oom.group=1\n"
        "  cpu.weight=10000\n  pids.max=100\n"},
       {"v2 with memory alone", v2_without_cpu, launch(4096, 1500, 1000),
-       "v2 /u/yard/uid/c.2\n  ../../cgroup.subtree_control=+memory\n"
-       "  ../cgroup.subtree_control=+memory\n  memory.oom.group=1\n  memory.max=4096\n"},
+       "v2 /u/yard/uid.c.2\n  ../cgroup.subtree_control=+memory\n  memory.oom.group=1\n  "
+       "memory.max=4096\n"},
       {"no groups at all", CgroupRoots{}, launch(4096, 1, 1), ""},
   };
   for (const Row& row : rows)

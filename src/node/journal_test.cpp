@@ -58,7 +58,7 @@ TEST(Cgroups, NestUnderTheServersOwn) {
   launch.cpu_request_milli = 500;
   const auto folders = container_cgroups(roots, "ty", "u", launch);
   ASSERT_EQ(folders.size(), 2u);
-  EXPECT_EQ(folders[0].folder, "/sys/fs/cgroup/memory/a/b/ty/u/c.0");
+  EXPECT_EQ(folders[0].folder, "/sys/fs/cgroup/memory/a/b/ty/u.c.0");
   EXPECT_EQ(folders[0].limits.front(),
             (std::pair<std::string, std::string>{"memory.limit_in_bytes", "1000"}));
   EXPECT_EQ(folders[1].limits[0].second, "512");

@@ -245,7 +245,7 @@ def test_many_at_once(one_kubectl):
     assert answers == [f"{i}\n" for i in range(32)]
     # Nothing of them is left, and the container is what it was.
     assert one_kubectl("exec", "p", "--", "sh", "-c", "echo /proc/[0-9]*").out.count("/proc/") <= 3
-    assert not glob.glob("/sys/fs/cgroup/*/*/trainyard-*/*/c.0/command-*/command-*")
+    assert not glob.glob("/sys/fs/cgroup/*/*/trainyard-*/*.c.0/command-*/command-*")
 
 
 def test_a_client_that_leaves_hangs_its_command_up(one_kubectl):

@@ -259,7 +259,7 @@ def test_control_groups_of_version_2_end_a_pod_whole(own_yard, tmp_path):
     kubectl = own_kubectl(own_yard)
     kubectl("apply", "-f", "-", stdin=shell("whole", "setsid sleep 4714 & sleep 3; echo ok", hostPID=True))
     uid = kubectl.json("get", "pod", "whole")["metadata"]["uid"]
-    groups = eventually(lambda: glob.glob(f"/sys/fs/cgroup/unified/**/{uid}/c.0", recursive=True), about="a v2 group")
+    groups = eventually(lambda: glob.glob(f"/sys/fs/cgroup/unified/**/{uid}.c.0", recursive=True), about="a v2 group")
     assert end_state(kubectl, "whole")["exitCode"] == 0
     assert "sleep" not in commands_in(own_yard, uid)
     assert not os.path.exists(groups[0])

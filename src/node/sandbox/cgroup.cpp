@@ -100,11 +100,8 @@ void end_cgroup(const std::string& folder) {
 }
 
 void remove_cgroups(const std::vector<Cgroup>& cgroups) {
-  for (const Cgroup& cgroup : cgroups) {
-    end_cgroup(cgroup.folder);
-    // The pod's once its last container's is gone; that of all pods stays for the next.
-    rmdir(parent_of(cgroup.folder).c_str());
-  }
+  for (const Cgroup& cgroup : cgroups)
+    end_cgroup(cgroup.folder);  // that of all pods stays for the next
 }
 
 }  // namespace shim
