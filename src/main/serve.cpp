@@ -41,6 +41,7 @@
 #include "controllers/training/training_controller.h"
 #include "images/local_stores.h"
 #include "images/store.h"
+#include "main/allocator.h"
 #include "main/config.h"
 #include "main/credentials.h"
 #include "main/pod_network.h"
@@ -256,6 +257,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
                   "--state {}` or choose another folder with --state",
                   folder.running_pid(), folder.path(), folder.path())));
   }
+  give_back_memory_at_rest();
   const auto loop = make_asio_loop();
   ServerPodFacts own;
   own.process = read_own_process(loop->now());

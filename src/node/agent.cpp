@@ -529,6 +529,7 @@ void Agent::note_problem(Pod& pod, const Json& tree, const std::string& containe
 void Agent::write_status(Pod& pod, const Json& tree, Json status,
                          std::vector<EventNote> announced) {
   Json object = status_update(tree, std::move(status));
+  pod.hold_status.reset();
   std::string seen(text_at(tree, {"metadata", "resourceVersion"}));
   pod.busy = true;
   client_.submit({ClientWrite::Verb::UpdateStatus, kPod, pod.ns, pod.name, std::move(object)},

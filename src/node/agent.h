@@ -72,7 +72,7 @@ class Agent {
     bool busy = false;  // a write is under way; then the pod is looked at again
     bool again = false;
     bool posted = false;              // a look is on its way
-    std::optional<Time> hold_status;  // its first status waits until then for something to tell
+    std::optional<Time> hold_status;  // a status waits until then for something to tell
     Time hold_status_until{};         // at most
     bool starting = false;
     bool shim_begins = false;       // it is up, and no container has started yet

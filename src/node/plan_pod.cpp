@@ -229,8 +229,10 @@ void plan_finished_pod(const PodWorld& world, PodPlan& plan) {
   }
 }
 
-// A first status that only says that containers are being created.
+// A first status that only says that containers are being created, or one of a pod of which only
+// the shim is left: the next is its last.
 bool is_overtaken_soon(const PodWorld& world, const PodPlan& plan, const Json& stored) {
+  if (plan.stop) return true;
   const bool starts =
       plan.start_pod || world.starting || !plan.start.empty() || !world.requested.empty();
   return starts && world.problems.empty() && text_at(*plan.status, {"phase"}) == "Pending" &&

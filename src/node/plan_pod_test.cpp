@@ -260,6 +260,26 @@ TEST(PlanPod, ACrashLoopSaysHowLongItWaits) {
   EXPECT_EQ(plan.events.back().reason, "BackOff");
 }
 
+TEST(PlanPod, AStatusThatTheNextOvertakesMayWait) {
+  struct Row {
+    const char* about;
+    std::vector<ContainerRun> runs;
+    const char* plan;
+    bool may_wait;
+  };
+  const Row rows[] = {
+      {"only its shim is left", {ended("c", 0, 0)}, "stop, status Running", true},
+      {"it runs", {running("c", 0, 3)}, "status Running", false},
+      {"it begins", {}, "start c 0, status Pending", true},
+  };
+  for (const Row& row : rows) {
+    const PodPlan plan =
+        plan_of(row.runs, "{spec: {restartPolicy: Never}, status: {phase: Pending}}");
+    EXPECT_EQ(to_text(plan), row.plan) << row.about;
+    EXPECT_EQ(plan.status_may_wait, row.may_wait) << row.about;
+  }
+}
+
 TEST(PlanPod, AStatusThatStandsIsNotWrittenAgain) {
   const PodPlan first = plan_of({running("c", 0, 3)});
   PodWorld world;

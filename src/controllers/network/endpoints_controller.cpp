@@ -25,6 +25,13 @@ std::string bucket_name(std::string_view ns, std::string_view label, std::string
   return out;
 }
 
+// As they are encoded: the same text means the same labels.
+std::string_view labels_text(const Object& object) {
+  const std::string_view metadata = object.metadata();
+  const size_t at = metadata.find(R"("labels":{)");
+  return at == std::string_view::npos ? "" : metadata.substr(at, metadata.find('}', at) - at);
+}
+
 }  // namespace
 
 EndpointsController::EndpointsController(Loop& loop, Client& client)
@@ -131,7 +138,9 @@ void EndpointsController::hear_pod(const ObjectEvent& event) {
   if (gone) pods_.erase(std::string(event.object->uid()));
   index_pod(*event.object, event.previous.get(), gone);
   // Labels may have changed: those that selected it before lose it.
-  if (event.previous != nullptr && !gone) match(*event.previous, event.object.get());
+  if (event.previous != nullptr && !gone &&
+      labels_text(*event.previous) != labels_text(*event.object))
+    match(*event.previous, event.object.get());
   match(*event.object, gone ? nullptr : event.object.get());
 }
 
