@@ -270,7 +270,8 @@ std::chrono::seconds TimeZone::offset_at(Time time) const {
 
 std::optional<Time> TimeZone::next_change_after(Time time) const {
   const auto after = std::ranges::upper_bound(changes_, unix_seconds(time), {}, &Change::at);
-  if (after == changes_.end()) return std::nullopt;
+  // A file may name any second; one that no Time holds never comes.
+  if (after == changes_.end() || after->at > unix_seconds(Time::max())) return std::nullopt;
   return from_unix_seconds(after->at);
 }
 

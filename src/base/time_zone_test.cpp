@@ -55,6 +55,13 @@ TEST(TimeZone, FollowsTheFileAndThenItsRule) {
   EXPECT_EQ(zone->next_change_after(at("2026-05-01T00:00:00Z")), at("2026-10-25T01:00:00Z"));
 }
 
+TEST(TimeZone, AChangeBeyondAllTimesNeverComes) {
+  const auto zone = TimeZone::parse(zone_file(7'363'948'340'704'182'272, "<+01>-1"));
+  ASSERT_TRUE(zone);
+  EXPECT_EQ(zone->next_change_after(at("2026-05-01T00:00:00Z")), std::nullopt);
+  EXPECT_EQ(zone->offset_at(at("2026-05-01T00:00:00Z")).count(), 600);
+}
+
 TEST(TimeZone, RefusesDamagedFiles) {
   const std::string good = zone_file(946684800, "<+01>-1");
   ASSERT_TRUE(TimeZone::parse(good));
