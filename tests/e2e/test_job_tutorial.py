@@ -192,7 +192,7 @@ def group_values(yard, uid):
     found = {}
     for base in yard.cgroups:
         for parent, _, files in os.walk(base):
-            if uid in parent and parent.endswith("/ml.0"):
+            if parent.endswith(f"/{uid}.ml.0"):
                 for name in ("cpu.weight", "cpu.max", "memory.max", "cpu.shares", "cpu.cfs_quota_us", "cpu.cfs_period_us",
                              "memory.limit_in_bytes"):
                     if name in files:
