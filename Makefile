@@ -19,7 +19,7 @@ build: ## build/trainyard
 	@tools/build
 
 test: ## everything CI runs: build, tidy, unit, asan, tsan, end to end, fuzz
-	@tools/setup test
+	@tools/setup test-packages
 	@tests/run_all
 
 bench: ## costs beside a real kube-apiserver + etcd, runc and podman, minutes (docs/benchmarks.md); QUICK=1 is rougher
