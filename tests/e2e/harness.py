@@ -1,5 +1,6 @@
 """What the end-to-end tests drive: a server process, its API over HTTPS, and kubectl."""
 import base64
+import contextlib
 import dataclasses
 import fcntl
 import glob
@@ -50,6 +51,19 @@ def available_kubectls():
 def newest_kubectl():
     """(path, minor version) for tests where one kubectl is enough: a fresh machine has Debian's only."""
     return max(available_kubectls().values(), key=lambda found: found[1])
+
+
+@contextlib.contextmanager
+def until_cut_off(client, api):
+    """What a thread asks of a server that may be killed; any other failure is kept for the test to tell."""
+    try:
+        yield
+    except (OSError, http.client.HTTPException):
+        pass
+    except Exception as problem:  # noqa: a thread's failure is told by the test
+        client.problem = problem
+    finally:
+        api.close()
 
 
 def eventually(claim, deadline_s=PATIENCE_S, about=""):
@@ -255,6 +269,13 @@ class Yard:
             return []
         except AssertionError:
             return left()
+
+    def configure(self, text):
+        """Before `up`: its config.yaml."""
+        os.makedirs(self.state, mode=0o700, exist_ok=True)
+        with open(os.path.join(self.state, "config.yaml"), "w", encoding="utf-8") as stream:
+            stream.write(text)
+        self.give(self.state)
 
     @property
     def api(self):

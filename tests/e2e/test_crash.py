@@ -1,5 +1,4 @@
 """kill -9 under write load, again and again: no acknowledged write is lost, no revision is used twice."""
-import http.client
 import os
 import random
 import signal
@@ -7,7 +6,7 @@ import threading
 
 import pytest
 
-from harness import PATIENCE_S, Api, eventually
+from harness import PATIENCE_S, Api, eventually, until_cut_off
 
 ROUNDS = int(os.environ.get("YARD_CRASH_ROUNDS", "24"))
 WRITERS = 6
@@ -33,16 +32,10 @@ class Writer:
         self.problem = None
 
     def write_until_cut_off(self, api, acknowledged):
-        try:
+        with until_cut_off(self, api):
             while True:
                 self.write_once(api)
                 acknowledged.release()
-        except (OSError, http.client.HTTPException):
-            pass
-        except Exception as problem:  # noqa: a thread's failure is told by the test
-            self.problem = problem
-        finally:
-            api.close()
 
     def write_once(self, api):
         name = self.random.choice(self.names)

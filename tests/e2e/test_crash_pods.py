@@ -10,7 +10,7 @@ import os
 import random
 import threading
 
-from harness import PATIENCE_S, Api, Kubectl, eventually, newest_kubectl
+from harness import PATIENCE_S, Api, Kubectl, eventually, newest_kubectl, until_cut_off
 from pods import run_folders
 from test_crash import Writer, stored
 
@@ -51,15 +51,9 @@ class Client:
         self.problem = None
 
     def act_until_cut_off(self, api, deeds):
-        try:
+        with until_cut_off(self, api):
             for _ in range(deeds):
                 self.act(api)
-        except (OSError, http.client.HTTPException):
-            pass
-        except Exception as problem:  # noqa: a thread's failure is told by the test
-            self.problem = problem
-        finally:
-            api.close()
 
     def act(self, api):
         self.serial += 1
@@ -107,19 +101,13 @@ class Follower:
 
     def follow_until_cut_off(self, api):
         text = ""
-        try:
+        with until_cut_off(self, api):
             api.connection = http.client.HTTPSConnection(api.host, api.port, context=api.context, timeout=PATIENCE_S)
             api.connection.request("GET", f"{PODS}/{self.name}/log?follow=true&tailLines=50")
             answer = api.connection.getresponse()
             assert answer.status == 200, answer.read()
             while chunk := answer.read1(65536):
                 text += chunk.decode()
-        except (OSError, http.client.HTTPException):
-            pass
-        except Exception as problem:  # noqa: a thread's failure is told by the test
-            self.problem = problem
-        finally:
-            api.close()
         numbers = [int(line) for line in text.split("\n")[:-1]]  # the last one may be cut
         if numbers and numbers != list(range(numbers[0], numbers[0] + len(numbers))):
             self.problem = f"{self.name}: lines {numbers} are not one after the other"

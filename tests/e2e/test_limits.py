@@ -103,10 +103,7 @@ def test_one_user_cannot_starve_another(yard, namespace):
 
 def test_a_user_who_asks_too_fast_is_told_to_wait(own_yard):
     """Ten at once, five a second, of one who is no administrator; as much as they like of one who is."""
-    os.makedirs(own_yard.state, mode=0o700)
-    with open(os.path.join(own_yard.state, "config.yaml"), "w", encoding="utf-8") as stream:
-        stream.write("requestsPerSecond: 5\n")
-    own_yard.give(own_yard.state)
+    own_yard.configure("requestsPerSecond: 5\n")
     own_yard.up()
     folder = os.path.join(own_yard.folder, "hasty")
     os.makedirs(folder)

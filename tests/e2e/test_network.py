@@ -466,10 +466,7 @@ def test_down_leaves_no_network(own_yard):
 
 
 def test_the_shared_network_is_the_hosts_with_names_in_hosts_files(own_yard):
-    os.makedirs(own_yard.state, mode=0o700)
-    with open(os.path.join(own_yard.state, "config.yaml"), "w", encoding="utf-8") as stream:
-        stream.write("network: shared\n")
-    own_yard.give(own_yard.state)
+    own_yard.configure("network: shared\n")
     own_yard.up()
     kubectl = kubectl_for(own_yard)
     assert keeper_of(own_yard) is None
