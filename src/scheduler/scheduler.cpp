@@ -6,6 +6,7 @@
 
 #include "api/tree.h"
 #include "base/log.h"
+#include "base/search.h"
 #include "base/strings.h"
 #include "scheduler/claims.h"
 
@@ -69,7 +70,7 @@ Json with_condition(const Json& pod, Json condition) {
 // What its metadata says of its gang: it changes with the job, and raises no generation.
 std::string_view gang_words(const Object& pod) {
   const std::string_view metadata = pod.metadata();
-  const size_t at = metadata.find(R"("trainyard.dev/gang-size":")");
+  const size_t at = find_words(metadata, R"("trainyard.dev/gang-size":")");
   return at == std::string_view::npos ? ""
                                       : metadata.substr(at, metadata.find_first_of(",}", at) - at);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/content.h"
 #include "api/selectors.h"
 #include "api/tree.h"
 #include "controllers/batch/claim_pods.h"
@@ -26,7 +27,7 @@ bool is_job(const OwnerRef& owner) {
 
 // Without parsing: selectors of their own are rare.
 bool has_manual_selector(const Object& job) {
-  return job.body().find("\"manualSelector\":true") != std::string_view::npos;
+  return content_has(job, R"("manualSelector":true)");
 }
 
 // Ended and free of finalizers: whatever it counted for, it has.

@@ -1,5 +1,6 @@
 #include "controllers/batch/ttl.h"
 
+#include "api/content.h"
 #include "api/tree.h"
 #include "controllers/batch/job_facts.h"
 
@@ -59,10 +60,9 @@ JobTtl::~JobTtl() {
 
 // Without parsing: most Jobs have no ttl, and those that have are looked at when they have ended.
 void JobTtl::hear(const Object& job) {
-  const auto has = [&](std::string_view text) {
-    return job.body().find(text) != std::string_view::npos;
-  };
-  if (!has("\"ttlSecondsAfterFinished\":") || !(has("\"Complete\"") || has("\"Failed\""))) return;
+  if (!content_has(job, R"("ttlSecondsAfterFinished":)") ||
+      !(content_has(job, R"("Complete")") || content_has(job, R"("Failed")")))
+    return;
   controller_.add({kJobResource, std::string(job.ns()), std::string(job.name())});
 }
 
