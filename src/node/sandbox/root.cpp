@@ -15,6 +15,7 @@
 #include "node/sandbox/layer.h"
 #include "node/sandbox/masks.h"
 #include "node/sandbox/pid_namespace.h"
+#include "node/sandbox/pod_memory.h"
 #include "node/sandbox/user_namespace.h"
 #include "node/sandbox/volumes.h"
 #include "node/shim/files.h"
@@ -146,6 +147,11 @@ std::string show_host_folder(const std::vector<OpenVolume>& volumes, const Root&
 
 std::string mount_shared_memory(const RootFolders& folders, const std::string& dev) {
   const std::string shm = dev + "/shm";
+  if (folders.memory >= 0) {
+    const int tree = copy_of_mount(folders.memory);
+    const bool shown = tree >= 0 && attach(tree, shm);
+    return shown ? "" : failure("cannot make /dev/shm");
+  }
   if (mount_at(folders.shared_memory.c_str(), shm, nullptr, MS_BIND, nullptr)) return "";
   return failure("cannot make /dev/shm");
 }

@@ -16,7 +16,9 @@
 #include <utility>
 
 #include "node/sandbox/cgroup.h"
+#include "node/sandbox/namespaces.h"
 #include "node/sandbox/pid_namespace.h"
+#include "node/sandbox/pod_memory.h"
 #include "node/sandbox/privileges.h"
 #include "node/sandbox/resource_limits.h"
 #include "node/sandbox/root.h"
@@ -80,6 +82,10 @@ std::string which_are_made(const std::vector<Cgroup>& wanted, const std::vector<
 
 std::string confine_and_execute(const Container& container, const PodPlaces& places,
                                 const Streams& streams) {
+  // A shim that holds its pod's memory has no mounts of its own: ours were the host's until now.
+  if (pod_memory() >= 0) {
+    if (std::string problem = part_mounts(); !problem.empty()) return problem;
+  }
   // Raising the score needs no right; lowering it does, and a pod without it is merely more likely
   // to be chosen.
   write_file("/proc/self/oom_score_adj", std::to_string(container.oom_score_adjust));
@@ -91,7 +97,8 @@ std::string confine_and_execute(const Container& container, const PodPlaces& pla
                             places.run + "/work." + name,
                             places.transient + "/mountpoints/" + name,
                             container.host_ipc ? "/dev/shm" : places.transient + "/shm",
-                            parent_of(parent_of(places.run)) + "/skeleton"};
+                            parent_of(parent_of(places.run)) + "/skeleton",
+                            container.host_ipc ? -1 : pod_memory()};
   const auto enter = [&] { return enter_when_made(container.cgroups, streams.ready[0]); };
   if (std::string problem = build_root(container, folders, enter); !problem.empty()) return problem;
   if (container.terminal) {
