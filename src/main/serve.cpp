@@ -347,7 +347,6 @@ int serve(StateFolder folder, const ServeOptions& given) {
                    look_at_machine(state, *loop));
   api.set_usage(&usage);
   NodeOptions node = options.node;
-  if (!simulated) node.network_problem = network.problem();
   node.images = config->images;
   node.state_folder = state;
   api.set_create_warnings([images = config->images, store = ImageStore::view(state),
@@ -380,6 +379,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
     const bool shares_network = !simulated && network.island == nullptr;
     scheduler = std::make_unique<Scheduler>(client, *loop, shares_network);
     PodRuntime& pods = node.simulated > 0 ? static_cast<PodRuntime&>(played) : runtime;
+    if (!simulated) node.network_problem = network.problem();  // from here on it is told
     agent = std::make_unique<Agent>(client, *loop, pods, network.network(), node, machine,
                                     simulated ? nullptr : &token_source);
     agent->set_tls(make_unverified_tls);

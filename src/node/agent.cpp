@@ -69,6 +69,10 @@ Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& networ
       events_(loop, client, "kubelet",
               options_.name.empty() ? lower(machine_.hostname) : options_.name),
       prober_(loop, runtime),
+      registration_(client,
+                    [this](const std::string& name, const Json& stored) {
+                      return node_object(options_, name, machine_, stored, loop_.now());
+                    }),
       tokens_(tokens, loop, [this](const std::string& uid) { renew_tokens(uid); }) {
   if (options_.name.empty()) options_.name = lower(machine_.hostname);
 }
@@ -83,7 +87,7 @@ Agent::~Agent() {
 }
 
 void Agent::start(std::function<void()> registered) {
-  registered_ = std::move(registered);
+  registration_.on_first(std::move(registered));
   runtime_.on_change([this, alive = alive_](const std::string& uid) {
     if (*alive) sync(uid);
   });
@@ -96,8 +100,7 @@ void Agent::start(std::function<void()> registered) {
     }
     // A device that somebody else is on is not offered first and taken back later.
     look_at_gpus([this] {
-      for (const std::string& name : node_names(options_))
-        register_node(name);
+      write_nodes();
       take_up_pods();
       watch_pressure();
     });
@@ -106,8 +109,12 @@ void Agent::start(std::function<void()> registered) {
 
 void Agent::set_network_problem(std::string problem) {
   options_.network_problem = std::move(problem);
+  if (subscription_ != 0) write_nodes();  // before, the first write says it
+}
+
+void Agent::write_nodes() {
   for (const std::string& name : node_names(options_))
-    register_node(name);
+    registration_.write(name);
 }
 
 // A yard that was simulated before, or is so now, has no use for the nodes of the other way.
@@ -121,44 +128,6 @@ void Agent::drop_other_nodes() {
     client_.submit({ClientWrite::Verb::Delete, kNode, "", name, JsonObject{}},
                    [](const Result<ObjectPtr>&) {});
   }
-}
-
-void Agent::register_node(const std::string& name) {
-  const ObjectPtr live = client_.get(kNode, "", name);
-  const Json before = live != nullptr ? live->tree() : Json();
-  Json node = node_object(options_, name, machine_, before, loop_.now());
-  const auto update = [this, name, alive = alive_](const Result<ObjectPtr>& made) {
-    if (!*alive) return;
-    if (!made) {
-      log_error("the node could not be registered: {}", made.error().message);
-      return say_registered();
-    }
-    // A create adds the not-ready taint; the second pass takes it off and writes the status.
-    Json again = node_object(options_, name, machine_, (*made)->tree(), loop_.now());
-    client_.submit(
-        {ClientWrite::Verb::Update, kNode, "", name, again},
-        [this, name, alive](Result<ObjectPtr> updated) {
-          if (!*alive) return;
-          if (!updated) return say_registered();
-          Json status = node_object(options_, name, machine_, (*updated)->tree(), loop_.now());
-          client_.submit({ClientWrite::Verb::UpdateStatus, kNode, "", name, std::move(status)},
-                         [this, alive](const Result<ObjectPtr>& written) {
-                           if (!written)
-                             log_warning("the node's status was not written: {}",
-                                         written.error().message);
-                           if (*alive) say_registered();
-                         });
-        });
-  };
-  if (live == nullptr) {
-    client_.submit({ClientWrite::Verb::Create, kNode, "", name, std::move(node)}, update);
-  } else {
-    update(live);
-  }
-}
-
-void Agent::say_registered() {
-  if (auto tell = std::exchange(registered_, nullptr)) tell();
 }
 
 void Agent::take_up_pods() {

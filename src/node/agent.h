@@ -15,6 +15,7 @@
 #include "node/images/node_images.h"
 #include "node/network/pod_network.h"
 #include "node/node_object.h"
+#include "node/node_registration.h"
 #include "node/plan_pod.h"
 #include "node/pod_launch.h"
 #include "node/pod_runtime.h"
@@ -93,8 +94,7 @@ class Agent {
   };
 
   void drop_other_nodes();
-  void register_node(const std::string& name);
-  void say_registered();
+  void write_nodes();
   void take_up_pods();
   void on_pod(const ObjectEvent& event);
   Pod& pod_of(std::string_view uid, std::string_view ns, std::string_view name);
@@ -164,7 +164,7 @@ class Agent {
   MachineFacts machine_;
   EventRecorder events_;
   ProbeRunner prober_;
-  std::function<void()> registered_;
+  NodeRegistration registration_;
   std::optional<Time> shut_down_since_;
   std::function<void()> shut_down_done_;
   std::function<MachineRoom()> read_room_;

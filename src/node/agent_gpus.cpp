@@ -60,7 +60,7 @@ void Agent::take_outsiders(std::vector<GpuProcess> outsiders) {
   if (kept != options_.gpu_outsiders) {
     if (!kept.empty()) log_warning("not offered to pods: {}", outsiders_text(kept));
     options_.gpu_outsiders = std::move(kept);
-    if (subscription_ != 0) register_node(options_.name);
+    if (subscription_ != 0) registration_.write(options_.name);
   }
   if (gpu_timer_ != 0) return;
   gpu_timer_ = loop_.after(options_.gpu_outsiders.empty() ? kLookSeldom : kLookEvery,

@@ -174,8 +174,7 @@ void Agent::tell_images() {
   if (images_ == nullptr || images_->version() == options_.images_version) return;
   options_.images_version = images_->version();
   options_.image_list = images_->list();
-  for (const std::string& name : node_names(options_))
-    register_node(name);
+  write_nodes();
 }
 
 }  // namespace yard

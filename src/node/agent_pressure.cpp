@@ -69,7 +69,7 @@ void Agent::take_room(const MachineRoom& room) {
   if (memory != had_memory || disk != had_disk) {
     options_.memory_pressure = memory;
     options_.disk_pressure = disk;
-    register_node(options_.name);
+    registration_.write(options_.name);
     if (const ObjectPtr node = client_.get(kNode, "", options_.name)) {
       const auto say = [&](const char* what) {
         events_.record(node->tree(),

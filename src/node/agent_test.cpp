@@ -55,6 +55,28 @@ TEST_F(AgentTest, TheNodeIsReadyAndTakesPods) {
   EXPECT_TRUE(list_at(node, {"spec", "taints"}).empty());
 }
 
+// Whatever else is written about the node meanwhile, and however far that has come.
+TEST_F(AgentTest, WhatTheNetworkLacksIsToldBesideOtherWrites) {
+  const auto told = [&] {
+    const Json node = harness_.call("GET", "/api/v1/nodes/box").json;
+    for (const Json& condition : list_at(node, {"status", "conditions"})) {
+      if (text_at(condition, {"type"}) == "NetworkDegraded")
+        return std::string(text_at(condition, {"message"}));
+    }
+    return std::string();
+  };
+  for (int steps = 0; steps < 30; ++steps) {
+    const std::string before = "no way out " + std::to_string(steps);
+    const std::string after = "no names " + std::to_string(steps);
+    agent_->set_network_problem(before);
+    for (int step = 0; step < steps; ++step)
+      harness_.loop.run_one();
+    agent_->set_network_problem(after);
+    settle();
+    EXPECT_EQ(told(), after) << steps << " steps after the one before";
+  }
+}
+
 TEST_F(AgentTest, APodRunsToItsEnd) {
   create(R"("restartPolicy":"Never")");
   EXPECT_EQ(phase(), "Running");

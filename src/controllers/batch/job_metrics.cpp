@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/content.h"
 #include "api/tree.h"
 #include "controllers/batch/job_facts.h"
 
@@ -20,9 +21,7 @@ struct Finish {
 
 // Most versions of a Job have not ended, and are not parsed to learn that.
 std::optional<Finish> finish_of(const Object& job) {
-  const std::string_view body = job.body();
-  if (body.find(R"("type":"Complete")") == std::string_view::npos &&
-      body.find(R"("type":"Failed")") == std::string_view::npos)
+  if (!content_has(job, R"("type":"Complete")") && !content_has(job, R"("type":"Failed")"))
     return std::nullopt;
   const Json tree = job.tree();
   for (const Json& condition : list_at(tree, {"status", "conditions"})) {

@@ -1,5 +1,6 @@
 #include "controllers/batch/pod_gc.h"
 
+#include "api/content.h"
 #include "api/tree.h"
 #include "controllers/batch/job_facts.h"
 
@@ -83,7 +84,7 @@ void PodGc::hear_pod(const Object& pod, bool gone) {
   const ObjectKey key{kPodResource, std::string(pod.ns()), std::string(pod.name())};
   const std::string& node = pod.fields()[kNodeField];
   const bool ended = is_ended(pod.fields()[kPhaseField]);
-  const bool evicted = ended && pod.body().find("\"reason\":\"Evicted\"") != std::string_view::npos;
+  const bool evicted = ended && content_has(pod, R"("reason":"Evicted")");
   const Ended entry{!evicted, pod.created(), key.ns, key.name};
   if (gone || pod.is_being_deleted() || !ended) {
     ended_.erase(entry);

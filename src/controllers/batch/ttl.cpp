@@ -1,5 +1,6 @@
 #include "controllers/batch/ttl.h"
 
+#include "api/content.h"
 #include "api/tree.h"
 #include "controllers/batch/job_facts.h"
 
@@ -42,15 +43,16 @@ JobTtl::JobTtl(Loop& loop, Client& client)
     : loop_(loop),
       client_(client),
       controller_(loop, client,
-                  {.name = "job ttl", .plan = [this](const ObjectKey& key) -> Plan {
+                  {.name = "job ttl",
+                   .plan = [this](const ObjectKey& key) -> Plan {
                      const ObjectPtr job = client_.get(kJobResource, key.ns, key.name);
                      return job == nullptr ? Plan{} : plan_expiry(job->tree(), loop_.now());
-                   }}) {
+                   }}),
+      first_hearing_(loop, client) {
   events_ = client_.follow(kJobResource, [this](const ObjectEvent& event) {
     if (event.type != ObjectEvent::Type::Deleted) hear(*event.object);
   });
-  for (const ObjectPtr& job : client_.list(kJobResource))
-    hear(*job);
+  first_hearing_.begin(kJobResource, {.hear = [this](const ObjectPtr& job) { hear(*job); }});
 }
 
 JobTtl::~JobTtl() {
@@ -59,10 +61,9 @@ JobTtl::~JobTtl() {
 
 // Without parsing: most Jobs have no ttl, and those that have are looked at when they have ended.
 void JobTtl::hear(const Object& job) {
-  const auto has = [&](std::string_view text) {
-    return job.body().find(text) != std::string_view::npos;
-  };
-  if (!has("\"ttlSecondsAfterFinished\":") || !(has("\"Complete\"") || has("\"Failed\""))) return;
+  if (!content_has(job, R"("ttlSecondsAfterFinished":)") ||
+      !(content_has(job, R"("Complete")") || content_has(job, R"("Failed")")))
+    return;
   controller_.add({kJobResource, std::string(job.ns()), std::string(job.name())});
 }
 

@@ -1,6 +1,7 @@
 #include "controllers/network/endpoints_controller.h"
 
 #include "api/tree.h"
+#include "base/search.h"
 
 namespace yard {
 namespace {
@@ -28,7 +29,7 @@ std::string bucket_name(std::string_view ns, std::string_view label, std::string
 // As they are encoded: the same text means the same labels.
 std::string_view labels_text(const Object& object) {
   const std::string_view metadata = object.metadata();
-  const size_t at = metadata.find(R"("labels":{)");
+  const size_t at = find_words(metadata, R"("labels":{)");
   return at == std::string_view::npos ? "" : metadata.substr(at, metadata.find('}', at) - at);
 }
 

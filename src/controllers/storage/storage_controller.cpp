@@ -1,5 +1,6 @@
 #include "controllers/storage/storage_controller.h"
 
+#include "api/content.h"
 #include "api/tree.h"
 
 namespace yard {
@@ -22,7 +23,7 @@ bool is_on_a_node(const Object& pod) {
 }
 
 bool uses_claim(const Object& pod, std::string_view claim) {
-  if (pod.body().find("\"claimName\"") == std::string_view::npos) return false;
+  if (!content_has(pod, R"("claimName")")) return false;
   const Json tree = pod.tree();
   for (const Json& volume : list_at(tree, {"spec", "volumes"}))
     if (text_at(volume, {"persistentVolumeClaim", "claimName"}) == claim) return true;
@@ -110,8 +111,7 @@ void StorageController::hear_volume(const ObjectEvent& event) {
 // A free volume or a new class may be what some claim waits for.
 void StorageController::add_pending_claims() {
   for (const ObjectPtr& claim : client_.list(kClaimResource))
-    if (claim->body().find("\"phase\":\"Bound\"") == std::string_view::npos)
-      claims_.add(key_of(kClaimResource, *claim));
+    if (!content_has(*claim, R"("phase":"Bound")")) claims_.add(key_of(kClaimResource, *claim));
 }
 
 void StorageController::hear_pod(const ObjectEvent& event) {
@@ -133,9 +133,7 @@ void StorageController::observe_volumes(ClaimWorld& world) const {
     return;
   }
   for (const ObjectPtr& volume : client_.list(kVolumeResource)) {
-    const std::string_view body = volume->body();
-    const bool has_claim = body.find("\"claimRef\"") != std::string_view::npos;
-    if (!has_claim || body.find(name_of(world.claim)) != std::string_view::npos)
+    if (!content_has(*volume, R"("claimRef")") || content_has(*volume, name_of(world.claim)))
       world.volumes.push_back(volume->tree());
   }
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/search.h"
 #include "base/strings.h"
 #include "node/images/pull_policy.h"
 
@@ -114,9 +115,9 @@ std::vector<std::string> images_in(std::string_view encoded_object) {
   constexpr std::string_view kKey = "\"image\":\"";
   std::vector<std::string> out;
   // A volume, a custom resource may have an image of another sort: only containers count.
-  const bool has_containers = encoded_object.find("\"containers\":[") != std::string_view::npos;
-  for (size_t at = has_containers ? encoded_object.find(kKey) : std::string_view::npos;
-       at != std::string_view::npos; at = encoded_object.find(kKey, at)) {
+  const bool has_containers = has_words(encoded_object, R"("containers":[)");
+  for (size_t at = has_containers ? find_words(encoded_object, kKey) : std::string_view::npos;
+       at != std::string_view::npos; at = find_words(encoded_object, kKey, at)) {
     at += kKey.size();
     const size_t end = encoded_object.find('"', at);
     if (end == std::string_view::npos) break;
