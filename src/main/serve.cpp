@@ -18,6 +18,7 @@
 #include "apiserver/direct_tokens.h"
 #include "apiserver/server.h"
 #include "base/log.h"
+#include "base/recent_answers.h"
 #include "base/strings.h"
 #include "client/patient_client.h"
 #include "controllers/access/certificate_signing.h"
@@ -349,13 +350,18 @@ int serve(StateFolder folder, const ServeOptions& given) {
   NodeOptions node = options.node;
   node.images = config->images;
   node.state_folder = state;
-  api.set_create_warnings([images = config->images, store = ImageStore::view(state),
-                           others = std::make_shared<LocalStores>(config->images.stores.value_or(
-                               std::vector<std::string>()))](std::string_view encoded) {
-    return image_warnings(encoded, images, [&](std::string_view image) {
-      return store.has_image(image) || !others->find(image).empty();
-    });
-  });
+  // A look at the disk takes as long as a tenth of a create: one is good for a moment.
+  api.set_create_warnings(
+      [images = config->images, store = ImageStore::view(state),
+       others = std::make_shared<LocalStores>(
+           config->images.stores.value_or(std::vector<std::string>())),
+       known = std::make_shared<RecentAnswers>(std::chrono::milliseconds(100), 256),
+       &clock = *loop](std::string_view encoded) {
+        return image_warnings(encoded, images, [&](std::string_view image) {
+          return known->ask(image, clock.now(),
+                            [&] { return store.has_image(image) || !others->find(image).empty(); });
+        });
+      });
   RealNodeImages node_images(
       *loop, {state, {"/proc/self/exe", "image-worker", "--state", state}, config->images});
   std::unique_ptr<Agent> agent;
