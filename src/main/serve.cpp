@@ -71,6 +71,9 @@
 namespace yard {
 namespace {
 
+// Measured on two cores (docs/performance.md): what goes to many watchers goes out twice as soon,
+// and a create is cheaper, since an answer waits less often for another request to be read.
+constexpr int kIoThreads = 2;
 constexpr std::string_view kPortFile = "port", kPidFile = "server.pid";
 
 // For bench/run alone: so much longer takes a sync of the store.
@@ -286,7 +289,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
       [&api](HttpRequest request, std::shared_ptr<Responder> responder) {
         api.handle(std::move(request), std::move(responder));
       },
-      connection_limits());
+      connection_limits(), kIoThreads);
   const TlsFiles tls{credentials->server.certificate_pem, credentials->server.key_pem,
                      credentials->ca.certificate_pem};
   auto port = listen(*http, folder, options, tls);
