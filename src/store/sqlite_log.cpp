@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "store/sqlite.h"
 #include "store/sqlite_file.h"
+#include "store/sqlite_replay.h"
 
 namespace yard {
 namespace {
@@ -78,7 +79,7 @@ class SqliteLog : public Log {
   Loop& loop_;
   const FileLock lock_;  // outlives the connections
 
-  // The writer's own once it runs; replay uses them before.
+  // The writer's own once it runs.
   Database writer_;
   Statements sql_;
   std::map<std::string, int64_t, std::less<>> storage_ids_;
@@ -187,43 +188,11 @@ Result<Revision> SqliteLog::fact(std::string_view name) {
 }
 
 Result<Replayed> SqliteLog::replay(const std::function<void(LogRecord)>& each) {
-  std::map<int64_t, std::string_view> names;
+  StorageNames names;
   for (const auto& [name, id] : storage_ids_)
     names.emplace(id, name);
-  Statement select = TRY(Statement::prepare(
-      writer_.get(), "SELECT rev, supersedes, storage, ns, name, idx, body FROM log ORDER BY rev",
-      path_));
-  Replayed replayed{reserved_, compacted_};
-  int code;
-  while ((code = select.step()) == SQLITE_ROW) {
-    LogRecord record;
-    record.revision = static_cast<Revision>(select.integer(0));
-    record.supersedes = static_cast<Revision>(select.integer(1));
-    const auto storage = names.find(select.integer(2));
-    const auto damaged = [&](std::string_view why) {
-      return error(
-          Reason::InternalError,
-          fmt::format("{} is damaged at revision {}: {}; move it away and put a copy in its place",
-                      path_, record.revision, why));
-    };
-    if (storage == names.end()) return damaged("it is of no known storage");
-    record.storage = storage->second;
-    record.ns = select.bytes(3);
-    record.name = select.bytes(4);
-    if (!select.is_null(5)) {
-      auto object = Object::restore(select.bytes(5), select.bytes(6));
-      if (!object) return damaged(object.error().message);
-      if ((*object)->revision() != record.revision || (*object)->name() != record.name ||
-          (*object)->ns() != record.ns) {
-        return damaged("its object is another one");
-      }
-      record.object = std::move(*object);
-    }
-    replayed.reserved = std::max(replayed.reserved, record.revision);
-    each(std::move(record));
-  }
-  if (code != SQLITE_DONE) return sqlite_failure(writer_.get(), path_, "read");
-  return replayed;
+  const Revision highest = TRY(replay_rows(path_, names, each));
+  return Replayed{std::max(reserved_, highest), compacted_};
 }
 
 void SqliteLog::commit(std::vector<LogRecord> records, Revision reserve_through,

@@ -101,6 +101,50 @@ TEST_F(SqliteLogTest, RefusesWhatIsNotItsOwnAndLeavesItAsItIs) {
   EXPECT_EQ(reopen_and_replay(), "2:a reserved 2 compacted 0");
 }
 
+// Long enough for two threads to read it.
+TEST_F(SqliteLogTest, ALongLogComesBackInItsOrder) {
+  ASSERT_EQ(open(), "");
+  std::string expected;
+  Revision revision = 1;
+  for (int batch = 0; batch < 5; ++batch) {
+    std::vector<LogRecord> records;
+    for (int i = 0; i < 300; ++i) {
+      // With gaps, as reservations and compactions leave them.
+      revision += i == 150 ? 2500 : 1;
+      const std::string name = fmt::format("n-{}", revision);
+      records.push_back(i == 299 ? deletion(revision, name, revision - 1) : record(revision, name));
+      expected += fmt::format("{}:{}{} ", revision, i == 299 ? "-" : "", name);
+    }
+    ASSERT_EQ(commit(std::move(records)), "");
+  }
+  expected += fmt::format("reserved {} compacted 0", revision);
+  EXPECT_EQ(reopen_and_replay(), expected);
+}
+
+TEST_F(SqliteLogTest, DamageIsFoundInEveryPartOfALongLog) {
+  ASSERT_EQ(open(), "");
+  std::vector<LogRecord> records;
+  for (Revision revision = 2; revision < 4000; ++revision)
+    records.push_back(record(revision, fmt::format("n-{}", revision)));
+  ASSERT_EQ(commit(std::move(records)), "");
+  log_.reset();
+  const auto sql = [this](const std::string& statement) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, statement.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+  };
+  for (const int revision : {2, 1500, 3999}) {
+    sql(fmt::format("UPDATE log SET body=x'7b7d' WHERE rev={}", revision));
+    EXPECT_NE(reopen_and_replay().find(fmt::format("damaged at revision {}", revision)),
+              std::string::npos);
+    log_.reset();
+    sql(fmt::format("DELETE FROM log WHERE rev={}", revision));
+  }
+  sql("INSERT INTO log VALUES(-1, 0, 1, 'default', 'a', NULL, NULL)");
+  EXPECT_NE(reopen_and_replay().find("damaged"), std::string::npos);
+}
+
 TEST_F(SqliteLogTest, DamageInsideIsFoundWhenItIsRead) {
   ASSERT_EQ(open(), "");
   std::vector<LogRecord> records;

@@ -13,6 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// More of what is there at a start is heard when fewer than these wait to be planned.
+constexpr size_t kMostWaiting = 1000;
 constexpr Duration kFirstRetry = 1s, kLongestRetry = 60s;
 constexpr std::string_view kUidLabel = "batch.kubernetes.io/controller-uid";
 constexpr size_t kPhaseField = 6;  // status.phase among a pod's selectable fields
@@ -71,7 +73,8 @@ JobController::JobController(Loop& loop, Client& client)
             {.name = "job finalizers",
              .plan = [this](const ObjectKey& key) { return plan_orphan(key); },
              .add_all = [this] { add_all(); },
-             .limits = {.longest_retry = kLongestRetry}}) {
+             .limits = {.longest_retry = kLongestRetry}}),
+      first_hearing_(loop, client) {
   job_events_ = client_.follow(kJobResource, [this](const ObjectEvent& event) { hear_job(event); });
   pod_events_ = client_.follow(kPodResource, [this](const ObjectEvent& event) { hear_pod(event); });
   add_all();
@@ -82,11 +85,29 @@ JobController::~JobController() {
   client_.unfollow(job_events_);
 }
 
+// Plans look at the store itself, and at the orphans: those must be known before the first of them.
+// All else may be heard late.
 void JobController::add_all() {
-  for (const ObjectPtr& job : client_.list(kJobResource))
-    hear_job({ObjectEvent::Type::Added, kJobResource, job, nullptr});
+  remember_orphans();
+  const auto is_busy = [this] { return jobs_.waiting() + pods_.waiting() >= kMostWaiting; };
+  const auto hear_pods = [this, is_busy] {
+    first_hearing_.begin(
+        kPodResource,
+        {.hear = [this](const ObjectPtr& pod) { follow_pod(*pod, false); }, .is_busy = is_busy});
+  };
+  first_hearing_.begin(kJobResource,
+                       {.hear =
+                            [this](const ObjectPtr& job) {
+                              hear_job({ObjectEvent::Type::Added, kJobResource, job, nullptr});
+                            },
+                        .is_busy = is_busy,
+                        .then = hear_pods});
+}
+
+void JobController::remember_orphans() {
   for (const ObjectPtr& pod : client_.list(kPodResource))
-    follow_pod(*pod, false);
+    if (!pod->is_being_deleted() && !controller_of(*pod))
+      orphans_[std::string(pod->ns())].insert(std::string(pod->name()));
 }
 
 void JobController::hear_job(const ObjectEvent& event) {

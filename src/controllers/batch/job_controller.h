@@ -8,8 +8,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "controllers/batch/plan_job.h"
 #include "client/event_recorder.h"
+#include "controllers/batch/plan_job.h"
+#include "controllers/runtime/first_hearing.h"
 
 namespace yard {
 
@@ -17,7 +18,7 @@ class JobController {
  public:
   JobController(Loop& loop, Client& client);
   ~JobController();
-  bool is_idle() const { return jobs_.is_idle() && pods_.is_idle(); }
+  bool is_idle() const { return first_hearing_.is_over() && jobs_.is_idle() && pods_.is_idle(); }
 
  private:
   // What is remembered of a Job between looks; lost with the process and rebuilt from its pods.
@@ -32,6 +33,7 @@ class JobController {
   void hear_job(const ObjectEvent& event);
   void hear_pod(const ObjectEvent& event);
   void follow_pod(const Object& pod, bool gone);
+  void remember_orphans();
   void add_all();
   void add_matching_jobs(const Object& pod);
 
@@ -55,6 +57,7 @@ class JobController {
   std::unordered_map<std::string, std::string> job_names_;  // by uid
   Controller jobs_;
   Controller pods_;  // keys of pods that may have to lose the finalizer
+  FirstHearing first_hearing_;
   Client::Subscription job_events_ = 0, pod_events_ = 0;
 };
 

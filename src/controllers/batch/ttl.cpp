@@ -43,15 +43,16 @@ JobTtl::JobTtl(Loop& loop, Client& client)
     : loop_(loop),
       client_(client),
       controller_(loop, client,
-                  {.name = "job ttl", .plan = [this](const ObjectKey& key) -> Plan {
+                  {.name = "job ttl",
+                   .plan = [this](const ObjectKey& key) -> Plan {
                      const ObjectPtr job = client_.get(kJobResource, key.ns, key.name);
                      return job == nullptr ? Plan{} : plan_expiry(job->tree(), loop_.now());
-                   }}) {
+                   }}),
+      first_hearing_(loop, client) {
   events_ = client_.follow(kJobResource, [this](const ObjectEvent& event) {
     if (event.type != ObjectEvent::Type::Deleted) hear(*event.object);
   });
-  for (const ObjectPtr& job : client_.list(kJobResource))
-    hear(*job);
+  first_hearing_.begin(kJobResource, {.hear = [this](const ObjectPtr& job) { hear(*job); }});
 }
 
 JobTtl::~JobTtl() {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "controllers/runtime/controller.h"
+#include "controllers/runtime/first_hearing.h"
 
 namespace yard {
 
@@ -23,6 +24,7 @@ class JobTtl {
   Client& client_;
   Controller controller_;
   Client::Subscription events_ = 0;
+  FirstHearing first_hearing_;
 };
 
 }  // namespace yard

@@ -20,7 +20,8 @@ struct Plan {
   std::vector<ClientWrite> writes;        // submitted together, in this order
   std::optional<ClientWrite> last;        // submitted once all of them went well: the status write
   std::optional<Duration> requeue_after;  // look again, also when nothing changes meanwhile
-  std::vector<EventNote> events = {};  // about the key's object; told once everything above went well
+  std::vector<EventNote> events =
+      {};  // about the key's object; told once everything above went well
   bool is_nothing() const { return writes.empty() && !last && !requeue_after && events.empty(); }
 };
 // One line a write: `delete Pod default/a (Background)`, and `again after 5s` at the end. "" is
@@ -36,9 +37,10 @@ struct ControllerSetup {
   std::function<void()> add_all = {};
   size_t most_in_work = 64;  // keys whose writes are under way
   WorkQueueLimits limits = {};
-  // For controllers that tell or remember something: each answer, each event of a plan that went well, and the end of
-  // each pass. `asked` carries no object.
-  std::function<void(const ObjectKey&, const ClientWrite& asked, const Result<ObjectPtr>&)> heard = {};
+  // For controllers that tell or remember something: each answer, each event of a plan that went
+  // well, and the end of each pass. `asked` carries no object.
+  std::function<void(const ObjectKey&, const ClientWrite& asked, const Result<ObjectPtr>&)> heard =
+      {};
   std::function<void(const ObjectKey&, const EventNote&)> tell = {};
   std::function<void(const ObjectKey&, bool went_well)> ended = {};
 };
@@ -53,6 +55,7 @@ class Controller {
   void add(const ObjectKey& key) { queue_.add(key); }
   void add_after(const ObjectKey& key, Duration delay) { queue_.add_after(key, delay); }
   bool is_idle() const { return queue_.is_idle(); }
+  size_t waiting() const { return queue_.waiting(); }  // keys that could be planned now
 
  private:
   struct Pass;

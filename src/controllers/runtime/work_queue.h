@@ -47,6 +47,7 @@ class WorkQueue {
   void done(const ObjectKey& key);
 
   bool has_ready() const { return !ready_keys_.empty(); }
+  size_t waiting() const { return ready_keys_.size(); }
   bool is_idle() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }
   bool take_overflow();  // whether a key was dropped since the last call
