@@ -134,16 +134,19 @@ bool Shim::open(int first_client, const NetworkDescriptors& network) {
     clients_.push_back(first_client);
   }
   JobMembership membership;
+  std::vector<std::string> refusals;
   if (!pod_.job.empty()) {
     if (std::string problem = membership.join(folder_, pod_.job); !problem.empty())
-      journal_.append("refused " + problem);
+      refusals.push_back(std::move(problem));
   }
   if (std::string problem = join_network(network); !problem.empty())
     return fprintf(stderr, "%s\n", problem.c_str()), false;
-  for (const std::string& refusal : enter_pod_namespaces(pod_, membership.found()))
+  for (std::string& refusal : enter_pod_namespaces(pod_, membership.found()))
+    refusals.push_back(std::move(refusal));
+  for (const std::string& refusal : refusals)
     journal_.append("refused " + refusal);
   membership.say_so();
-  tell("hello " + std::to_string(kProtocol) + " " + std::to_string(getpid()));
+  if (!refusals.empty()) tell("journal");  // that all went well nobody waits to hear
   return true;
 }
 
@@ -298,17 +301,22 @@ void Shim::start(const std::string& container, int run) {
           pod_.transient_folder + "/" + container + "." + std::to_string(run) + ".json", launch);
       !problem.empty())
     return fail(problem);
-  if (!running->log.open(pod_.log_folder + "/" + container + "/" + std::to_string(run) + ".log")) {
-    return fail(std::string("cannot open the log: ") + strerror(errno));
-  }
-  for (const std::string& refusal : make_cgroups(launch.cgroups))
-    journal_.append("refused " + refusal);
-  running->oom_kills_before = oom_kills(launch.cgroups);
-  open_low_ports(pod_, launch);
+  const auto prepare = [&]() -> std::string {
+    if (!running->log.open(pod_.log_folder + "/" + container + "/" + std::to_string(run) + ".log"))
+      return std::string("cannot open the log: ") + strerror(errno);
+    for (const std::string& refusal : make_cgroups(launch.cgroups))
+      journal_.append("refused " + refusal);
+    if (std::any_of(launch.cgroups.begin(), launch.cgroups.end(),
+                    [](const Cgroup& each) { return !each.is_new; }))
+      running->oom_kills_before = oom_kills(launch.cgroups);
+    open_low_ports(pod_, launch);
+    return "";
+  };
   const Running* beside = launch.processes_of.empty() ? nullptr : find(launch.processes_of);
   const Spawned spawned =
       launch.processes_of.empty() || beside != nullptr
-          ? spawn(launch, {folder_, pod_.transient_folder}, beside != nullptr ? beside->pid : -1)
+          ? spawn(launch, {folder_, pod_.transient_folder}, beside != nullptr ? beside->pid : -1,
+                  prepare)
           : Spawned{.problem = "the target container " + launch.processes_of + " is not running"};
   if (!spawned.problem.empty()) {
     remove_cgroups(launch.cgroups);
@@ -467,6 +475,7 @@ void Shim::run() {
 int main(int count, char** arguments) {
   if (count < 2) return fprintf(stderr, "usage: trainyard-shim RUN_FOLDER [FD]\n"), 2;
   if (count == 3 && strcmp(arguments[1], "--probe") == 0) return shim::probe(arguments[2]);
+  shim::forget_ignored_signals();
   const auto descriptor = [&](int index) { return count > index ? atoi(arguments[index]) : -1; };
   shim::Birth birth;
   if (strcmp(arguments[0], "trainyard-template") != 0) {

@@ -1,5 +1,6 @@
 #include "node/shim/spawn.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -15,7 +16,9 @@
 #include <utility>
 
 #include "node/sandbox/cgroup.h"
+#include "node/sandbox/namespaces.h"
 #include "node/sandbox/pid_namespace.h"
+#include "node/sandbox/pod_memory.h"
 #include "node/sandbox/privileges.h"
 #include "node/sandbox/resource_limits.h"
 #include "node/sandbox/root.h"
@@ -50,23 +53,54 @@ struct Streams {
   int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1};
   int terminal[2] = {-1, -1};  // a socket on which the terminal comes
   int gate[2] = {-1, -1};      // and one for the questions of a container that waits for a port
+  int ready[2] = {-1, -1};     // says which control groups there are
 };
+
+constexpr char kMade = '1', kRefused = '0';
+
+// Until the shim has made the control groups. Those it could not make are not entered.
+std::string enter_when_made(std::vector<Cgroup> cgroups, int ready) {
+  std::string made(cgroups.size() + 1, kRefused);
+  ssize_t count = 0;
+  while ((count = read(ready, made.data(), made.size())) < 0 && errno == EINTR) {
+  }
+  if (count != static_cast<ssize_t>(made.size())) return "not to be started";  // the shim knows why
+  size_t index = 0;
+  std::erase_if(cgroups, [&](const Cgroup&) { return made[index++] != kMade; });
+  return enter_cgroups(cgroups);
+}
+
+std::string which_are_made(const std::vector<Cgroup>& wanted, const std::vector<Cgroup>& made) {
+  std::string out;
+  for (const Cgroup& each : wanted) {
+    const bool found = std::any_of(made.begin(), made.end(),
+                                   [&](const Cgroup& one) { return one.folder == each.folder; });
+    out += found ? kMade : kRefused;
+  }
+  return out + kMade;
+}
 
 std::string confine_and_execute(const Container& container, const PodPlaces& places,
                                 const Streams& streams) {
-  if (std::string problem = enter_cgroups(container.cgroups); !problem.empty()) return problem;
+  // A shim that holds its pod's memory has no mounts of its own: ours were the host's until now.
+  if (pod_memory() >= 0) {
+    if (std::string problem = part_mounts(); !problem.empty()) return problem;
+  }
   // Raising the score needs no right; lowering it does, and a pod without it is merely more likely
   // to be chosen.
   write_file("/proc/self/oom_score_adj", std::to_string(container.oom_score_adjust));
   set_resource_limits(container);
   const std::string name = container.name + "." + std::to_string(container.run);
-  const RootFolders folders{places.transient + "/root/" + name,
+  // The root covers its own upper layer, in this process's mounts alone.
+  const RootFolders folders{places.run + "/upper." + name,
                             places.run + "/upper." + name,
                             places.run + "/work." + name,
                             places.transient + "/mountpoints/" + name,
                             container.host_ipc ? "/dev/shm" : places.transient + "/shm",
-                            parent_of(parent_of(places.run)) + "/skeleton"};
-  if (std::string problem = build_root(container, folders); !problem.empty()) return problem;
+                            parent_of(parent_of(places.run)) + "/skeleton",
+                            container.host_ipc ? -1 : pod_memory()};
+  const auto enter = [&] { return enter_when_made(container.cgroups, streams.ready[0]); };
+  if (std::string problem = build_root(container, folders, enter); !problem.empty()) return problem;
   if (container.terminal) {
     if (std::string problem = open_terminal(container, streams.terminal[1]); !problem.empty())
       return problem;
@@ -84,6 +118,7 @@ std::string confine_and_execute(const Container& container, const PodPlaces& pla
                             const Streams& streams, int report) {
   setsid();
   restore_signals();
+  close(streams.ready[1]);  // the shim's end alone keeps it open
   if (!container.terminal) {
     const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(container.input ? streams.in[0] : null, STDIN_FILENO);
@@ -163,12 +198,15 @@ std::string execute(const Container& container) {
          "\": " + (problem == ENOENT ? "executable file not found in $PATH" : strerror(problem));
 }
 
+void forget_ignored_signals() {
+  for (int number = 1; number < NSIG; ++number)
+    signal(number, SIG_DFL);
+}
+
 void restore_signals() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (int number = 1; number < NSIG; ++number)
-    signal(number, SIG_DFL);
 }
 
 std::string read_report(int fd) {
@@ -192,31 +230,44 @@ unsigned long long start_ticks(pid_t pid) {
   return at == std::string::npos ? 0 : strtoull(text.c_str() + at + 1, nullptr, 10);
 }
 
-Spawned spawn(const Container& container, const PodPlaces& places, pid_t beside) {
+Spawned spawn(const Container& container, const PodPlaces& places, pid_t beside,
+              const std::function<std::string()>& prepare) {
   Spawned out;
   Streams streams;
   int report[2] = {-1, -1};
   const auto close_all = [&] {
     close_both(streams.in), close_both(streams.out), close_both(streams.err);
-    close_both(streams.terminal), close_both(streams.gate), close_both(report);
+    close_both(streams.terminal), close_both(streams.gate), close_both(streams.ready);
+    close_both(report);
   };
   const auto make_sockets = [](int(&ends)[2]) {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0;
   };
-  const bool made =
-      make_pipe(report) && (container.terminal ? make_sockets(streams.terminal)
-                                               : make_pipe(streams.out) && make_pipe(streams.err) &&
-                                                     (!container.input || make_pipe(streams.in)));
+  const bool made = make_pipe(report) && make_pipe(streams.ready) &&
+                    (container.terminal ? make_sockets(streams.terminal)
+                                        : make_pipe(streams.out) && make_pipe(streams.err) &&
+                                              (!container.input || make_pipe(streams.in)));
   if (!made || (!container.awaited.address.empty() && !make_sockets(streams.gate))) {
     out.problem = failure("cannot make pipes");
     close_all();
     return out;
   }
-  const pid_t pid = clone_child(container, beside, out.problem);
+  // A v2 group is there before the child, which is born into it.
+  const bool is_born_into_group = has_unified(container.cgroups);
+  if (is_born_into_group) out.problem = prepare();
+  const std::vector<Cgroup> wanted = container.cgroups;
+  const pid_t pid = out.problem.empty() ? clone_child(container, beside, out.problem) : -1;
   if (pid == 0) run_child(container, places, streams, report[1]);
   close(std::exchange(report[1], -1));
   if (pid > 0) {
-    out.problem = read_report(report[0]);
+    if (!is_born_into_group) out.problem = prepare();
+    if (out.problem.empty()) {
+      const std::string groups = which_are_made(wanted, container.cgroups);
+      write_all(streams.ready[1], groups.data(), groups.size());
+    }
+    close(std::exchange(streams.ready[1], -1));
+    if (std::string said = read_report(report[0]); out.problem.empty())
+      out.problem = std::move(said);
     if (!out.problem.empty()) waitpid(pid, nullptr, 0);
   }
   if (out.problem.empty()) {
