@@ -15,17 +15,21 @@ class ObjectEncoder {
     auto object = std::make_shared<Object>();
     object->fields_ = std::move(fields);
     object->cells_ = std::move(cells);
-    ObjectEncoder encoder(*object);
+    // Written where there is room already, and copied once its size is known.
+    thread_local std::string scratch;
+    scratch.clear();
+    ObjectEncoder encoder(*object, scratch);
     encoder.write_object(tree.get_object());
-    check(object->body_.size() < Object::kUnescaped, "an object is smaller than 2 GiB");
-    object->body_.shrink_to_fit();
+    check(scratch.size() < Object::kUnescaped, "an object is smaller than 2 GiB");
+    object->body_ = std::string(scratch);
+    if (scratch.capacity() > kKeptScratch) scratch = std::string();
     return object;
   }
 
  private:
-  explicit ObjectEncoder(Object& object) : object_(object), out_(object.body_) {
-    out_.reserve(2048);
-  }
+  static constexpr size_t kKeptScratch = 64 * 1024;
+
+  ObjectEncoder(Object& object, std::string& out) : object_(object), out_(out) {}
 
   void write_object(const JsonObject& tree) {
     out_ += R"({"kind":)";

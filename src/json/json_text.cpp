@@ -141,9 +141,19 @@ void append_pretty(std::string& out, const Json& value, int depth) {
 }  // namespace
 
 void append_quoted(std::string& out, std::string_view text) {
+  size_t plain = 0;
+  while (plain < text.size() && kEscapes[static_cast<unsigned char>(text[plain])] == 0)
+    ++plain;
+  if (plain == text.size()) {
+    // Nearly every text: one look at the room that is left, where three appends would be three.
+    const size_t at = out.size();
+    out.append(text.size() + 2, '"');
+    text.copy(out.data() + at + 1, text.size());
+    return;
+  }
   out += '"';
   size_t written = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
+  for (size_t i = plain; i < text.size(); ++i) {
     auto byte = static_cast<unsigned char>(text[i]);
     if (kEscapes[byte] == 0) continue;
     out.append(text, written, i - written);

@@ -155,7 +155,8 @@ std::string empty_folder(const std::string& skeleton) {
 std::string mount_layer(const Layer& layer, const std::vector<std::string>& host_folders,
                         const MountPoints& missing, bool& over_skeleton) {
   const std::string& root = layer.folder;
-  if (!make_folders(root) || !make_folders(layer.upper)) return failure("cannot make the root");
+  if (!make_folders(layer.upper) || (root != layer.upper && !make_folders(root)))
+    return failure("cannot make the root");
   over_skeleton = mount_overlay(layer, host_folders, missing);
   if (over_skeleton) return "";
   if (mount(layer.upper.c_str(), root.c_str(), nullptr, MS_BIND, nullptr) != 0)
