@@ -155,6 +155,8 @@ void Connection::read() {
     const int got = SSL_read(ssl_.get(), buffer, sizeof buffer);
     if (got > 0) {
       take(std::string_view(buffer, static_cast<size_t>(got)));
+      // What comes later is announced again: asking for it now would mostly find nothing.
+      if (step_ == Step::Open && SSL_has_pending(ssl_.get()) == 0) return;
       continue;
     }
     switch (SSL_get_error(ssl_.get(), got)) {

@@ -15,6 +15,11 @@ inline std::string_view content(const Object& object) {
   return body.substr(static_cast<size_t>(metadata.data() + metadata.size() - body.data()));
 }
 
+// What `{top: {name: "…"}}` says in an encoding behind its metadata; empty where it says nothing.
+// The same words deeper down, say a label of a pod template, do not count.
+std::string_view text_in_content(std::string_view content, std::string_view top,
+                                 std::string_view name);
+
 inline bool content_has(const Object& object, std::string_view words) {
   return has_words(content(object), words);
 }

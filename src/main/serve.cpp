@@ -18,6 +18,7 @@
 #include "apiserver/direct_tokens.h"
 #include "apiserver/server.h"
 #include "base/log.h"
+#include "base/recent_answers.h"
 #include "base/strings.h"
 #include "client/patient_client.h"
 #include "controllers/access/certificate_signing.h"
@@ -70,6 +71,9 @@
 namespace yard {
 namespace {
 
+// Measured on two cores (docs/performance.md): what goes to many watchers goes out twice as soon,
+// and a create is cheaper, since an answer waits less often for another request to be read.
+constexpr int kIoThreads = 2;
 constexpr std::string_view kPortFile = "port", kPidFile = "server.pid";
 
 // For bench/run alone: so much longer takes a sync of the store.
@@ -285,7 +289,7 @@ int serve(StateFolder folder, const ServeOptions& given) {
       [&api](HttpRequest request, std::shared_ptr<Responder> responder) {
         api.handle(std::move(request), std::move(responder));
       },
-      connection_limits());
+      connection_limits(), kIoThreads);
   const TlsFiles tls{credentials->server.certificate_pem, credentials->server.key_pem,
                      credentials->ca.certificate_pem};
   auto port = listen(*http, folder, options, tls);
@@ -349,13 +353,18 @@ int serve(StateFolder folder, const ServeOptions& given) {
   NodeOptions node = options.node;
   node.images = config->images;
   node.state_folder = state;
-  api.set_create_warnings([images = config->images, store = ImageStore::view(state),
-                           others = std::make_shared<LocalStores>(config->images.stores.value_or(
-                               std::vector<std::string>()))](std::string_view encoded) {
-    return image_warnings(encoded, images, [&](std::string_view image) {
-      return store.has_image(image) || !others->find(image).empty();
-    });
-  });
+  // A look at the disk takes as long as a tenth of a create: one is good for a moment.
+  api.set_create_warnings(
+      [images = config->images, store = ImageStore::view(state),
+       others = std::make_shared<LocalStores>(
+           config->images.stores.value_or(std::vector<std::string>())),
+       known = std::make_shared<RecentAnswers>(std::chrono::milliseconds(100), 256),
+       &clock = *loop](std::string_view encoded) {
+        return image_warnings(encoded, images, [&](std::string_view image) {
+          return known->ask(image, clock.now(),
+                            [&] { return store.has_image(image) || !others->find(image).empty(); });
+        });
+      });
   RealNodeImages node_images(
       *loop, {state, {"/proc/self/exe", "image-worker", "--state", state}, config->images});
   std::unique_ptr<Agent> agent;

@@ -412,9 +412,19 @@ void Connection::flush_soon() {
   io_->flush_at_end_of_turn(shared_from_this());
 }
 
+// Puts what comes next behind whatever stands in the thread's output.
+void Connection::seal() {
+  will_flush_ = false;
+  if (waiting_writable_ || phase_ == Phase::Closed) return;
+  const size_t began = io_->output.size();
+  while (!outgoing_.empty() && io_->output.size() - began + kRecordSize <= kSendSize) {
+    transport_->write(outgoing_.next(io_->record));
+  }
+  frame_bytes_in_flight_ += outgoing_.take_frame_bytes_sent();
+}
+
 void Connection::flush() {
   will_flush_ = false;
-  if (waiting_writable_) return;
   size_t this_turn = 0;
   while (phase_ != Phase::Closed && !waiting_writable_) {
     if (outgoing_.empty()) return on_all_sent();
@@ -423,35 +433,38 @@ void Connection::flush() {
       return;
     }
     io_->output.clear();
-    while (!outgoing_.empty() && io_->output.size() + kRecordSize <= kSendSize) {
-      transport_->write(outgoing_.next(io_->record));
-    }
-    frame_bytes_in_flight_ += outgoing_.take_frame_bytes_sent();
+    seal();
     this_turn += io_->output.size();
     push_output();
   }
 }
 
+void Connection::send_sealed(std::string_view bytes) {
+  push(bytes);
+  flush();
+}
+
 // Sends what the transport produced, behind what could not be sent before.
 void Connection::push_output() {
-  std::string& output = io_->output;
+  push(io_->output);
+  io_->output.clear();
+}
+
+void Connection::push(std::string_view bytes) {
   if (phase_ == Phase::Closed) return;
   if (unsent_at_ < unsent_.size()) {
-    unsent_.append(output);
-    output.clear();
+    unsent_.append(bytes);
     if (unsent_.size() - unsent_at_ > kMaxUnsent) close();
     return;
   }
-  if (!output.empty()) {
-    ssize_t sent = send_some(output);
+  if (!bytes.empty()) {
+    ssize_t sent = send_some(bytes);
     if (sent < 0) return close();
-    if (static_cast<size_t>(sent) < output.size()) {
-      unsent_.assign(output, static_cast<size_t>(sent), std::string::npos);
+    if (static_cast<size_t>(sent) < bytes.size()) {
+      unsent_.assign(bytes.substr(static_cast<size_t>(sent)));
       unsent_at_ = 0;
-      output.clear();
       return on_blocked();
     }
-    output.clear();
   }
   if (stream_ && frame_bytes_in_flight_ > 0)
     stream_->queued -= std::exchange(frame_bytes_in_flight_, 0);

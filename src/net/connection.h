@@ -38,6 +38,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void shut_down();  // the server stops: finish what has begun
   void close();      // at once; harmless when done before
   void flush();
+  // A flush in two steps, so that a thread encrypts for many before it sends to them (io_thread.h):
+  // into io().output, and the bytes that came of it.
+  void seal();
+  void send_sealed(std::string_view bytes);
   void on_deadline(Wait wait);
 
   // The answer to the request being handled; without effect when the connection has gone.
@@ -83,6 +87,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void begin_close();
   void close_stream();
   void push_output();
+  void push(std::string_view bytes);
   bool send_unsent();
   ssize_t send_some(std::string_view bytes);
   void on_blocked();

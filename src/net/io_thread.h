@@ -78,6 +78,7 @@ class IoThread {
 
   bool push(Message message);
   void drain();
+  void flush_turn();
   void run();
   void stop_connections();
   void finish_if_stopped();
@@ -95,6 +96,8 @@ class IoThread {
   Inbox<Message> inbox_;
   std::vector<Message> batch_;
   std::vector<std::shared_ptr<Connection>> to_flush_;
+  std::string sealed_;  // of the connections being flushed, each up to its end
+  std::vector<size_t> sealed_ends_;
   std::unordered_set<std::shared_ptr<Connection>> connections_;
   std::vector<Task> stop_tasks_;
   bool stopping_ = false, draining_ = false;

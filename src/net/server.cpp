@@ -52,23 +52,34 @@ bool is_owner_or_root(int fd) {
   return who.uid == ::geteuid() || who.uid == 0;
 }
 
-// An accepted socket on its way to another thread: closed should it never arrive.
+// An accepted socket on its way to its thread: closed should it never arrive.
 struct Arriving {
-  explicit Arriving(int socket) : fd(socket) {}
+  Arriving(int socket, Ssl its_ssl, Peer its_peer)
+      : fd(socket), ssl(std::move(its_ssl)), peer(std::move(its_peer)) {}
   ~Arriving() {
     if (fd >= 0) ::close(fd);
   }
   Arriving(const Arriving&) = delete;
   int take() { return std::exchange(fd, -1); }
   int fd;
+  Ssl ssl;
+  Peer peer;
 };
+
+// What all threads together may hold is shared out among them.
+ServerLimits limits_of_one(ServerLimits limits, size_t threads) {
+  limits.max_receiving /= threads;
+  return limits;
+}
 
 class AsioHttpServer : public HttpServer {
  public:
   AsioHttpServer(HttpHandler handler, const ServerLimits& limits, int io_threads)
       : limits_(limits), counters_(std::make_shared<ServerCounters>()) {
-    for (int i = 0; i < std::max(1, io_threads); ++i) {
-      threads_.push_back(std::make_shared<IoThread>(handler, limits, counters_));
+    const size_t count = static_cast<size_t>(std::max(1, io_threads));
+    for (size_t i = 0; i < count; ++i) {
+      threads_.push_back(
+          std::make_shared<IoThread>(handler, limits_of_one(limits, count), counters_));
     }
   }
   ~AsioHttpServer() override { stop(); }
@@ -161,29 +172,33 @@ class AsioHttpServer : public HttpServer {
 
   void admit(int socket, Ssl ssl, Peer peer) {
     counters_->accepted.fetch_add(1, std::memory_order_relaxed);
-    if (counters_->connections.load(std::memory_order_relaxed) >= limits_.max_connections) {
-      counters_->refused.fetch_add(1, std::memory_order_relaxed);
-      // Connections are accepted on the first thread; those of the others are not ours to close.
-      if (!threads_[0]->make_room()) {
-        ::close(socket);
-        return;
-      }
+    if (is_full()) counters_->refused.fetch_add(1, std::memory_order_relaxed);
+    auto arriving = std::make_shared<Arriving>(socket, std::move(ssl), std::move(peer));
+    const size_t at = next_thread_++ % threads_.size();
+    if (at == 0) {
+      place(arriving, at, 1);
+    } else {
+      threads_[at]->post([this, arriving, at] { place(arriving, at, 1); });
     }
-    std::shared_ptr<IoThread> thread = threads_[next_thread_++ % threads_.size()];
-    if (thread == threads_[0]) {
-      std::make_shared<Connection>(thread, socket, std::move(ssl), std::move(peer))->start();
+  }
+
+  bool is_full() const {
+    return counters_->connections.load(std::memory_order_relaxed) >= limits_.max_connections;
+  }
+
+  // On the thread `at`, the `tried`th. Each knows only its own connections: where none of them may
+  // go for the new one, the next is asked; where none of any may, the new one goes.
+  void place(const std::shared_ptr<Arriving>& arriving, size_t at, size_t tried) {
+    const std::shared_ptr<IoThread>& thread = threads_[at];
+    if (is_full() && !thread->make_room()) {
+      if (tried == threads_.size()) return;
+      const size_t next = (at + 1) % threads_.size();
+      threads_[next]->post([this, arriving, next, tried] { place(arriving, next, tried + 1); });
       return;
     }
-    auto arriving = std::make_shared<Arriving>(socket);
-    std::shared_ptr<SSL> shared_ssl(ssl.release(), [](SSL* unused) { SSL_free(unused); });
-    thread->post([thread, arriving, shared_ssl, peer] {
-      Ssl own;
-      if (shared_ssl) {
-        SSL_up_ref(shared_ssl.get());
-        own.reset(shared_ssl.get());
-      }
-      std::make_shared<Connection>(thread, arriving->take(), std::move(own), peer)->start();
-    });
+    std::make_shared<Connection>(thread, arriving->take(), std::move(arriving->ssl),
+                                 std::move(arriving->peer))
+        ->start();
   }
 
   ServerLimits limits_;

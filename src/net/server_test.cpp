@@ -246,6 +246,29 @@ TEST(HttpServer, closes_the_one_idle_for_longest_above_the_limit) {
   EXPECT_EQ(running.server->statistics().refused, 1u);
 }
 
+TEST(HttpServer, makes_room_on_whichever_thread_has_one_idle) {
+  ServerLimits limits;
+  limits.max_connections = 2;
+  std::promise<std::shared_ptr<Responder>> asked;
+  RunningServer running(
+      [&asked](HttpRequest request, std::shared_ptr<Responder> responder) {
+        if (request.target == "/slow") return asked.set_value(std::move(responder));
+        responder->send(text_response("at once"));
+      },
+      limits, 2);
+  // One on each thread; the first thread's is busy, the other's idle.
+  RawSocket busy = RawSocket::to_unix(running), idle = RawSocket::to_unix(running);
+  idle.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(idle.read_until("at once").find("200"), std::string::npos);
+  busy.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+  const auto responder = asked.get_future().get();
+  auto third = make_http_client(running.unix_target());
+  EXPECT_TRUE(third->call("GET", "/", {}, "").has_value());
+  idle.read_until_closed();
+  responder->send(text_response("late"));
+  EXPECT_NE(busy.read_until("late").find("200"), std::string::npos);
+}
+
 TEST(HttpServer, closes_the_newest_when_all_others_are_being_answered) {
   ServerLimits limits;
   limits.max_connections = 1;

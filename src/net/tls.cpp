@@ -18,6 +18,11 @@ using Bio = std::unique_ptr<BIO, OpensslFree<BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, OpensslFree<X509_free>>;
 using PrivateKey = std::unique_ptr<EVP_PKEY, OpensslFree<EVP_PKEY_free>>;
 
+// OpenSSL visits all sixteen places of its queue to clear it, which is nearly always empty.
+void clear_tls_errors() {
+  if (ERR_peek_error() != 0) ERR_clear_error();
+}
+
 // A BIO whose written bytes end up in a std::string of the owner; it never blocks and never fails.
 int string_bio_write(BIO* bio, const char* bytes, int size) {
   if (size > 0)
@@ -157,6 +162,9 @@ Result<SslContext> make_server_context(const TlsFiles& files) {
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   }
   SSL_CTX_set_options(context.get(), SSL_OP_CIPHER_SERVER_PREFERENCE);
+  // As Go's servers choose: 128 bits are as good for the life of a connection, and a third cheaper.
+  SSL_CTX_set_ciphersuites(
+      context.get(), "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256");
   SSL_CTX_set_alpn_select_cb(context.get(), choose_http11, nullptr);
   // Without a session id context a resumed session that carries a client certificate is refused.
   static constexpr std::string_view kSessionContext = "trainyard";
@@ -224,14 +232,14 @@ Io Transport::outcome(int result) {
 
 Io Transport::handshake() {
   if (!ssl_) return Io::Done;
-  ERR_clear_error();
+  clear_tls_errors();
   errno = 0;
   return outcome(SSL_do_handshake(ssl_.get()));
 }
 
 Transport::Read Transport::read(std::span<char> buffer) {
   if (ssl_) {
-    ERR_clear_error();
+    clear_tls_errors();
     errno = 0;
     size_t size = 0;
     int result = SSL_read_ex(ssl_.get(), buffer.data(), buffer.size(), &size);
@@ -252,12 +260,12 @@ void Transport::write(std::string_view plaintext) {
     return;
   }
   if (plaintext.empty()) return;
-  ERR_clear_error();
+  clear_tls_errors();
   size_t written = 0;
   // The output takes everything, so this fails only on a session that has failed before; what reads
   // next meets that failure and closes.
   SSL_write_ex(ssl_.get(), plaintext.data(), plaintext.size(), &written);
-  ERR_clear_error();
+  clear_tls_errors();
 }
 
 void Transport::say_goodbye() {

@@ -34,10 +34,13 @@ class FilterProgram {
  public:
   // Calls by another machine's numbers; then the number of the call is what is compared.
   void refuse_other_tables() {
+    refuse_other_machines();
+    if (kSecondTable != 0) if_above(kSecondTable - 1, deny(EPERM));
+  }
+  void refuse_other_machines() {
     load(offsetof(seccomp_data, arch));
     unless_equal(kArchitecture, deny(EPERM));
     load_number();
-    if (kSecondTable != 0) if_above(kSecondTable - 1, deny(EPERM));
   }
   void load_number() { load(offsetof(seccomp_data, nr)); }
   void load(uint32_t offset) { add(BPF_LD | BPF_W | BPF_ABS, 0, 0, offset); }
@@ -48,14 +51,6 @@ class FilterProgram {
     give(verdict);
   }
   void if_above(uint32_t value, uint32_t verdict) { test(BPF_JGT, value, verdict); }
-  // What follows on a call whose first argument holds one of these bits.
-  void if_call_has_bits(uint32_t call, uint32_t bits, uint32_t verdict) {
-    add(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, call);
-    load(offsetof(seccomp_data, args));
-    add(BPF_JMP | BPF_JSET | BPF_K, 0, 1, bits);
-    give(verdict);
-    give(kAllow);
-  }
   // Goes on `if_true` or `if_false` steps further; 0 is the next one.
   void jump(int comparison, uint32_t value, uint8_t if_true, uint8_t if_false) {
     add(BPF_JMP | comparison | BPF_K, if_true, if_false, value);

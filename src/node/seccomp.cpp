@@ -1,5 +1,6 @@
 #include "node/seccomp.h"
 
+#include <array>
 #include <cerrno>
 #include <linux/capability.h>
 #include <linux/sched.h>
@@ -10,6 +11,7 @@
 #include "api/tree.h"
 #include "base/strings.h"
 #include "node/filter_program.h"
+#include "node/filter_tree.h"
 
 namespace yard {
 namespace {
@@ -17,15 +19,15 @@ namespace {
 // Younger calls are answered as an older kernel would: nobody has looked at them yet.
 constexpr uint32_t kNewestKnown = 462;
 
-struct Denied {
+struct DeniedCalls {
   int key;  // the capability that opens them; -1: none
   std::vector<uint32_t> calls;
 };
 
 // mbind, get_mempolicy and set_mempolicy, which runtimes also deny, stay open: they place only the
 // caller's own memory, and NCCL and MPI warn without them.
-const std::vector<Denied>& denied_calls() {
-  static const std::vector<Denied> kTable = {
+const std::vector<DeniedCalls>& denied_calls() {
+  static const std::vector<DeniedCalls> kTable = {
       {-1,
        {SYS_add_key, SYS_keyctl, SYS_request_key, SYS_userfaultfd, SYS_nfsservctl, SYS_vhangup,
         SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
@@ -54,6 +56,22 @@ const std::vector<Denied>& denied_calls() {
   return kTable;
 }
 
+std::vector<FilterStep> give(uint32_t verdict) {
+  FilterProgram out;
+  out.give(verdict);
+  return std::move(out.steps);
+}
+
+// Of a call whose first argument says what it is to do.
+std::vector<FilterStep> allow_without(uint32_t bits) {
+  FilterProgram out;
+  out.load(offsetof(seccomp_data, args));
+  out.jump(BPF_JSET, bits, 0, 1);
+  out.give(deny(EPERM));
+  out.give(kAllow);
+  return std::move(out.steps);
+}
+
 constexpr uint32_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                  CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
@@ -63,22 +81,31 @@ std::vector<FilterStep> default_filter(uint64_t capabilities) {
   const auto holds = [&](int capability) {
     return capability >= 0 && (capabilities >> capability & 1) != 0;
   };
-  FilterProgram program;
-  program.refuse_other_tables();
-  program.if_above(kNewestKnown, deny(ENOSYS));
-  for (const Denied& row : denied_calls()) {
+  enum End : uint8_t { Allowed, Denied, Absent, AskFlags };
+  std::array<End, kNewestKnown + 1> calls{};
+  for (const DeniedCalls& row : denied_calls()) {
     // CAP_BPF and CAP_PERFMON were cut out of CAP_SYS_ADMIN, which still opens their doors.
     const bool also_admin = row.key == CAP_BPF || row.key == CAP_PERFMON;
     if (holds(row.key) || (also_admin && holds(CAP_SYS_ADMIN))) continue;
     for (const uint32_t call : row.calls)
-      program.if_equal(call, deny(EPERM));
+      calls[call] = Denied;
   }
   if (!holds(CAP_SYS_ADMIN)) {
     // A filter cannot look into clone3's argument; without the call libc uses clone.
-    program.if_equal(SYS_clone3, deny(ENOSYS));
-    program.if_call_has_bits(SYS_clone, kNamespaces, deny(EPERM));
+    calls[SYS_clone3] = Absent;
+    calls[SYS_clone] = AskFlags;
   }
-  program.give(kAllow);
+  std::vector<NumberRange> ranges{{0, calls[0]}};
+  for (uint32_t call = 1; call <= kNewestKnown; ++call) {
+    if (calls[call] != ranges.back().end) ranges.push_back({call, calls[call]});
+  }
+  ranges.push_back({kNewestKnown + 1, Absent});
+  if (kSecondTable != 0) ranges.push_back({kSecondTable, Denied});
+  FilterProgram program;
+  program.refuse_other_machines();
+  const std::vector<FilterStep> tree = number_tree(
+      ranges, {give(kAllow), give(deny(EPERM)), give(deny(ENOSYS)), allow_without(kNamespaces)});
+  program.steps.insert(program.steps.end(), tree.begin(), tree.end());
   return std::move(program.steps);
 }
 

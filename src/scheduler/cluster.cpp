@@ -61,6 +61,24 @@ std::vector<HostPort> host_ports_of(const Json& spec, bool shares_network) {
   return out;
 }
 
+// What pods look at; the status of a node is long and changes all the time.
+Json node_part(const Json& object) {
+  Json out =
+      JsonObject{{"metadata", JsonObject{{"name", name_of(object)}}}, {"spec", JsonObject{}}};
+  for (const char* map : {"labels", "annotations"}) {
+    if (const Json* there = find_path(object, {"metadata", map}))
+      out.get_object()["metadata"].get_object()[map] = *there;
+  }
+  if (const Json* spec = find(object, "spec")) out.get_object()["spec"] = *spec;
+  return out;
+}
+
+bool has_soft_taints(const Json& node) {
+  return std::ranges::any_of(list_at(node, {"spec", "taints"}), [](const Json& taint) {
+    return text_at(taint, {"effect"}) == "PreferNoSchedule";
+  });
+}
+
 // The part of a spec that a placement looks at.
 Json placement_part(const Json& spec) {
   JsonObject out;
@@ -123,6 +141,8 @@ void Cluster::account(Node& node, const PlacedPod& pod, int sign) {
     if (node.used.size() <= demand.resource) node.used.resize(demand.resource + 1);
     node.used[demand.resource] += sign * demand.amount;
   }
+  ++node.changes;
+  ++changes_;
   if (sign > 0) {
     node.pods.push_back(pod.uid);
   } else {
@@ -151,49 +171,64 @@ void Cluster::forget_fits(size_t node) {
   }
 }
 
-void Cluster::set_node(const Json& object) {
-  const std::string name(name_of(object));
-  auto found = by_name_.find(name);
-  const bool is_new = found == by_name_.end();
-  if (is_new) {
-    const auto free = std::ranges::find(nodes_, "", &Node::name);
-    const auto index = static_cast<size_t>(free - nodes_.begin());
-    if (free == nodes_.end()) nodes_.emplace_back();
-    found = by_name_.emplace(name, index).first;
+size_t Cluster::take_place() {
+  if (free_places_.empty()) {
+    nodes_.emplace_back();
+    return nodes_.size() - 1;
   }
-  const size_t index = found->second;
-  forget_fits(index);
-  Node& node = nodes_[index];
-  node.name = name;
-  // What pods look at; the status of a node is long and changes all the time.
-  node.node = JsonObject{{"metadata", JsonObject{{"name", name}}}, {"spec", JsonObject{}}};
-  for (const char* map : {"labels", "annotations"}) {
-    if (const Json* there = find_path(object, {"metadata", map}))
-      node.node.get_object()["metadata"].get_object()[map] = *there;
-  }
-  if (const Json* spec = find(object, "spec")) node.node.get_object()["spec"] = *spec;
-  node.allocatable.assign(names_.size(), 0);
-  node.most_pods = 0;
+  const size_t place = free_places_.back();
+  free_places_.pop_back();
+  return place;
+}
+
+bool Cluster::set_node(const Json& object) {
+  std::string name(name_of(object));
+  int64_t most_pods = 0;
+  std::vector<int64_t> allocatable;
   for (const auto& [key, amount] : amounts_of(find_path(object, {"status", "allocatable"}))) {
     if (key == "pods") {
-      node.most_pods = amount.value();
+      most_pods = amount.value();
       continue;
     }
     const size_t place = resource(key);
-    if (node.allocatable.size() <= place) node.allocatable.resize(place + 1);
-    node.allocatable[place] = whole_amount(key, amount);
+    if (allocatable.size() <= place) allocatable.resize(place + 1);
+    allocatable[place] = whole_amount(key, amount);
   }
-  if (!is_new) return;
-  for (const auto& [uid, entry] : pods_) {
-    if (entry.node == name) account(nodes_[index], entry.pod, +1);
+  Json part = node_part(object);
+  const auto [found, is_new] = by_name_.try_emplace(name);
+  if (is_new) found->second = take_place();
+  const size_t index = found->second;
+  Node& node = nodes_[index];
+  if (!is_new && node.most_pods == most_pods && node.allocatable == allocatable &&
+      node.node == part)
+    return false;
+  ++freed_;
+  forget_fits(index);
+  node.name = std::move(name);
+  node.has_soft_taints = has_soft_taints(part);
+  node.node = std::move(part);
+  node.allocatable = std::move(allocatable);
+  node.most_pods = most_pods;
+  ++node.changes;
+  if (const auto before = strangers_.extract(node.name)) {
+    for (const std::string& uid : before.mapped())
+      account(node, pods_.at(uid).pod, +1);
   }
+  return true;
 }
 
 void Cluster::remove_node(std::string_view name) {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return;
-  forget_fits(found->second);
-  nodes_[found->second] = {};
+  const size_t index = found->second;
+  ++freed_;
+  forget_fits(index);
+  if (const Node& node = nodes_[index]; !node.pods.empty())
+    strangers_[node.name] = std::set<std::string>(node.pods.begin(), node.pods.end());
+  const uint32_t changes = nodes_[index].changes + 1;
+  nodes_[index] = {};
+  nodes_[index].changes = changes;
+  free_places_.push_back(index);
   by_name_.erase(found);
 }
 
@@ -202,11 +237,22 @@ std::optional<size_t> Cluster::find_node(std::string_view name) const {
   return found == by_name_.end() ? std::nullopt : std::optional(found->second);
 }
 
+void Cluster::count_priority(int64_t priority, int sign) {
+  size_t& count = priorities_[priority];
+  count += static_cast<size_t>(sign);
+  if (count == 0) priorities_.erase(priority);
+}
+
 void Cluster::place(PlacedPod pod, std::string_view node) {
   remove_pod(pod.uid);
-  if (const auto index = find_node(node)) account(nodes_[*index], pod, +1);
+  if (const auto index = find_node(node)) {
+    account(nodes_[*index], pod, +1);
+  } else {
+    strangers_[std::string(node)].insert(pod.uid);
+  }
   if (pod.shape->has_pod_anti_affinity) ++anti_affine_;
   count_gang(pod, std::string(node), +1);
+  count_priority(pod.priority, +1);
   std::string uid = pod.uid;
   pods_.insert_or_assign(std::move(uid), Entry{std::move(pod), std::string(node)});
 }
@@ -214,10 +260,17 @@ void Cluster::place(PlacedPod pod, std::string_view node) {
 bool Cluster::remove_pod(std::string_view uid) {
   const auto found = pods_.find(std::string(uid));
   if (found == pods_.end()) return false;
-  if (const auto index = find_node(found->second.node))
-    account(nodes_[*index], found->second.pod, -1);
-  if (found->second.pod.shape->has_pod_anti_affinity) --anti_affine_;
-  count_gang(found->second.pod, found->second.node, -1);
+  const auto& [pod, node] = found->second;
+  ++freed_;
+  if (const auto index = find_node(node)) {
+    account(nodes_[*index], pod, -1);
+  } else if (const auto strangers = strangers_.find(node); strangers != strangers_.end()) {
+    strangers->second.erase(pod.uid);
+    if (strangers->second.empty()) strangers_.erase(strangers);
+  }
+  if (pod.shape->has_pod_anti_affinity) --anti_affine_;
+  count_gang(pod, node, -1);
+  count_priority(pod.priority, -1);
   pods_.erase(found);
   return true;
 }
@@ -233,8 +286,10 @@ std::string_view Cluster::node_of(std::string_view uid) const {
 }
 
 void Cluster::set_ending(std::string_view uid) {
-  if (const auto found = pods_.find(std::string(uid)); found != pods_.end())
-    found->second.pod.is_ending = true;
+  const auto found = pods_.find(std::string(uid));
+  if (found == pods_.end() || found->second.pod.is_ending) return;
+  found->second.pod.is_ending = true;
+  ++freed_;  // who keeps away from it need not any more
 }
 
 PodShapePtr Cluster::shape_of(const Json& pod) {
@@ -262,6 +317,9 @@ PodShapePtr Cluster::shape_of(const Json& pod) {
   shape.has_pod_anti_affinity =
       !list_at(shape.spec, {"affinity", "podAntiAffinity", kRequired}).empty();
   shape.has_spread = !list_at(shape.spec, {"topologySpreadConstraints"}).empty();
+  shape.has_preferences = !list_at(shape.spec, {"affinity", "nodeAffinity",
+                                                "preferredDuringSchedulingIgnoredDuringExecution"})
+                               .empty();
   if (shapes_.size() >= kMostShapes) {
     shapes_.clear();
     fits_.clear();

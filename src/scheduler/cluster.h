@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,9 @@ struct PodShape {
   std::vector<Demand> demands;
   std::vector<HostPort> host_ports;
   bool has_pod_affinity = false, has_pod_anti_affinity = false, has_spread = false;
+  bool has_preferences = false;  // of nodes
+  // What others do may make room for it, not only what they leave.
+  bool wants_company() const { return has_pod_affinity || has_spread; }
 };
 using PodShapePtr = std::shared_ptr<const PodShape>;
 
@@ -63,10 +67,12 @@ class Cluster {
     std::vector<int64_t> allocatable, used;  // by resource
     int64_t most_pods = 0;                   // 0: no bound
     std::vector<std::string> pods;           // uids
+    bool has_soft_taints = false;
+    uint32_t changes = 0;  // counts what came and went
     int64_t pod_count() const { return static_cast<int64_t>(pods.size()); }
   };
 
-  void set_node(const Json& node);
+  bool set_node(const Json& node);  // false: nothing that matters to pods has changed
   void remove_node(std::string_view name);
   std::span<const Node> nodes() const { return nodes_; }
   size_t node_count() const { return by_name_.size(); }
@@ -78,6 +84,16 @@ class Cluster {
   const PlacedPod* find_pod(std::string_view uid) const;
   std::string_view node_of(std::string_view uid) const;  // "": nowhere
   void set_ending(std::string_view uid);
+  // Goes up whenever there may be room where there was none: who was refused at this count still
+  // is. Placing a pod only takes room.
+  uint64_t freed() const { return freed_; }
+  // What was taken away since that count was in thought only, and is back.
+  void nothing_was_freed_since(uint64_t count) { freed_ = count; }
+  uint64_t changes() const { return changes_; }  // of any sort
+  // Whether there is a pod that one of this priority could push aside.
+  bool has_lesser_than(int64_t priority) const {
+    return !priorities_.empty() && priorities_.begin()->first < priority;
+  }
 
   // One shape for equal specs.
   PodShapePtr shape_of(const Json& pod);
@@ -106,17 +122,23 @@ class Cluster {
   size_t resource(std::string_view name);
   void count_gang(const PlacedPod& pod, const std::string& node, int sign);
   void account(Node& node, const PlacedPod& pod, int sign);
+  void count_priority(int64_t priority, int sign);
   void forget_fits(size_t node);
+  size_t take_place();
 
   std::vector<Node> nodes_;
+  std::vector<size_t> free_places_;  // in nodes_
   std::map<std::string, size_t, std::less<>> by_name_;
   std::unordered_map<std::string, Entry> pods_;
+  std::unordered_map<std::string, std::set<std::string>> strangers_;  // uids, by unknown node
+  std::map<int64_t, size_t> priorities_;                              // of pods_
   std::vector<std::string> names_;
   bool shares_network_ = false;
   std::unordered_map<std::string, PodShapePtr> shapes_;  // by text
   std::unordered_map<PodShapePtr, std::vector<NodeFit>> fits_;
   std::unordered_map<std::string, std::map<std::string, int>> gangs_;  // by namespace/name
   size_t anti_affine_ = 0;
+  uint64_t freed_ = 1, changes_ = 0;
 };
 
 // Parts of it that others ask too.

@@ -19,6 +19,13 @@ const Resource kPod{"v1", "Pod"}, kNode{"v1", "Node"}, kClaim{"v1", "PersistentV
 constexpr size_t kNodeName = 0, kPhase = 6;
 constexpr std::string_view kGang = "trainyard.dev/gang", kGangSize = "trainyard.dev/gang-size";
 constexpr std::string_view kJobRole = "training.kubeflow.org/job-role";
+// What a visit to the loop may cost: a turn costs one, one that has to look at every node more.
+constexpr size_t kAtATime = 128, kLookAtAllNodes = 16;
+constexpr size_t kMostBindings = 1024;  // under way: the rest waits for them
+// The words about a pod that waits follow what happens on the nodes, but not every second: others
+// are written beside it.
+constexpr Duration kSayAgainAfter = std::chrono::seconds(10), kSayPause = std::chrono::seconds(1);
+constexpr size_t kSayAtATime = 500;
 
 // The name of its gang: as it says, else that of the object that made it.
 std::string gang_of(const Json& pod) {
@@ -52,6 +59,7 @@ WaitingPod waiting_pod(const Json& tree, const Object& object, Cluster& cluster)
   out.leads = text_at(tree, {"metadata", "labels", kJobRole}) == "master";
   out.gang_least = parse_int64(text_at(tree, {"metadata", "annotations", kGangSize})).value_or(0);
   out.nominated = text_at(tree, {"status", "nominatedNodeName"});
+  out.created = object.created();
   return out;
 }
 
@@ -84,8 +92,7 @@ Scheduler::Scheduler(Client& client, Loop& loop, bool shares_network)
       client_.follow(kNode, [this](const ObjectEvent& event) { on_node(event); }));
   for (const ObjectPtr& object : client_.list(kNode))
     on_node({ObjectEvent::Type::Added, kNode, object, nullptr});
-  subscriptions_.push_back(
-      client_.follow(kClaim, [this](const ObjectEvent&) { run_cycle_soon(); }));
+  subscriptions_.push_back(client_.follow(kClaim, [this](const ObjectEvent&) { look_again(); }));
   subscriptions_.push_back(
       client_.follow(kPod, [this](const ObjectEvent& event) { on_pod(event); }));
   for (const ObjectPtr& object : client_.list(kPod))
@@ -94,6 +101,7 @@ Scheduler::Scheduler(Client& client, Loop& loop, bool shares_network)
 
 Scheduler::~Scheduler() {
   *alive_ = false;
+  loop_.cancel(say_timer_);
   for (const Client::Subscription subscription : subscriptions_)
     client_.unfollow(subscription);
 }
@@ -101,10 +109,10 @@ Scheduler::~Scheduler() {
 void Scheduler::on_node(const ObjectEvent& event) {
   if (event.type == ObjectEvent::Type::Deleted) {
     cluster_.remove_node(event.object->name());
-  } else {
-    cluster_.set_node(event.object->tree());
+  } else if (!cluster_.set_node(event.object->tree())) {
+    return;
   }
-  run_cycle_soon();
+  look_again();
 }
 
 void Scheduler::on_pod(const ObjectEvent& event) {
@@ -115,24 +123,31 @@ void Scheduler::on_pod(const ObjectEvent& event) {
   const bool over =
       event.type == ObjectEvent::Type::Deleted || phase == "Succeeded" || phase == "Failed";
   if (over) {
-    const bool had_room = cluster_.remove_pod(uid);
-    waiting_.erase(uid);
-    if (had_room) run_cycle_soon();
-    return;
-  }
-  if (!node.empty()) {
-    waiting_.erase(uid);
+    forget_waiting(uid);
+    if (cluster_.remove_pod(uid)) look_again();
+  } else if (!node.empty()) {
+    forget_waiting(uid);
     if (object.is_being_deleted()) cluster_.set_ending(uid);
     if (cluster_.find_pod(uid) == nullptr || cluster_.node_of(uid) != node) {
       const SharedJson tree = client_.tree(event.object);
       cluster_.place(placed_pod(tree, object, cluster_), node);
     }
-    return;
+  } else if (object.is_being_deleted()) {
+    forget_waiting(uid);
+  } else {
+    hear_waiting(event, uid);
   }
-  if (object.is_being_deleted()) {
-    waiting_.erase(uid);
-    return;
-  }
+}
+
+void Scheduler::forget_waiting(const std::string& uid) {
+  const auto found = waiting_.find(uid);
+  if (found == waiting_.end()) return;
+  queue_.remove(found->second.pod);
+  waiting_.erase(found);
+}
+
+void Scheduler::hear_waiting(const ObjectEvent& event, const std::string& uid) {
+  const Object& object = *event.object;
   const auto known = waiting_.find(uid);
   const bool is_new = known == waiting_.end() || event.previous == nullptr ||
                       event.previous->generation() != object.generation() ||
@@ -143,50 +158,94 @@ void Scheduler::on_pod(const ObjectEvent& event) {
   }
   const SharedJson tree = client_.tree(event.object);
   Waiting& waiting = waiting_[uid];
+  queue_.remove(waiting.pod);
+  const uint64_t arrival = waiting.object == nullptr ? ++arrivals_ : waiting.pod.arrival;
   waiting.object = event.object;
   waiting.pod = waiting_pod(tree, object, cluster_);
+  waiting.pod.arrival = arrival;
   waiting.claims = claim_names(tree);
   waiting.gated = !list_at(tree, {"spec", "schedulingGates"}).empty();
+  waiting.refused_at = 0;
   if (waiting.gated) return say_gated(waiting);
-  run_cycle_soon();
+  if (waiting.binding) return;
+  queue_.add(waiting.pod);
+  look_again();
 }
 
-void Scheduler::run_cycle_soon() {
-  if (cycle_is_due_ || waiting_.empty()) return;
-  cycle_is_due_ = true;
+void Scheduler::look_again() {
+  look_again_ = true;
+  go_on();
+}
+
+void Scheduler::go_on() {
+  if (is_posted_ || queue_.empty() || !(in_pass_ || look_again_)) return;
+  is_posted_ = true;
   loop_.post([this, alive = alive_] {
     if (!*alive) return;
-    cycle_is_due_ = false;
-    run_cycle();
+    is_posted_ = false;
+    take_turns();
   });
 }
 
-void Scheduler::run_cycle() {
-  std::vector<const Waiting*> queue;
-  for (auto& [uid, waiting] : waiting_) {
-    if (waiting.binding || waiting.gated) continue;
-    if (!waiting.claims.empty()) judge_claims_of(waiting);
-    queue.push_back(&waiting);
+void Scheduler::take_turns() {
+  if (!in_pass_) {
+    in_pass_ = true;
+    look_again_ = company_missed_ = false;
+    reached_.reset();
   }
-  // First come, first served among equals.
-  std::ranges::stable_sort(queue, {}, [](const Waiting* each) { return each->object->created(); });
-  std::vector<WaitingPod> pods;
-  pods.reserve(queue.size());
-  for (const Waiting* each : queue)
-    pods.push_back(each->pod);
-  for (const Placement& placement : schedule(cluster_, pods))
-    act(placement, pods[placement.waiting].pod.uid);
+  for (size_t cost = 0; cost < kAtATime;) {
+    if (bindings_ >= kMostBindings) return;  // the next one that ends goes on
+    const Turn turn = queue_.next(reached_);
+    if (turn.empty()) {
+      in_pass_ = false;
+      break;
+    }
+    cost += take_turn(turn);
+  }
+  go_on();
 }
 
-void Scheduler::act(const Placement& placement, const std::string& uid) {
-  const auto found = waiting_.find(uid);
-  if (found == waiting_.end()) return;
-  if (!placement.node.empty() && !found->second.unbound.empty())
-    return select_node(found->second, placement.node);
-  if (!placement.node.empty()) return bind(found->second, placement.node);
+// They were refused, and nothing has come free since.
+bool Scheduler::changes_nothing(const Turn& turn) const {
+  return std::ranges::all_of(turn, [&](const WaitingPod* pod) {
+    const Waiting& waiting = waiting_.at(pod->pod.uid);
+    return waiting.refused_at == cluster_.freed() && waiting.claims.empty() &&
+           !pod->pod.shape->wants_company();
+  });
+}
+
+// What it cost.
+size_t Scheduler::take_turn(const Turn& turn) {
+  if (changes_nothing(turn)) return 1;
+  std::vector<std::string> uids;
+  for (const WaitingPod* pod : turn) {
+    Waiting& waiting = waiting_.at(pod->pod.uid);
+    if (!waiting.claims.empty()) judge_claims_of(waiting);
+    uids.push_back(pod->pod.uid);
+  }
+  const bool looks_at_all =
+      turn.front()->pod.shape->wants_company() || cluster_.pods_with_anti_affinity() > 0;
+  const std::vector<Placement> placements =
+      turn.front()->is_of_gang() ? placer_.place_gang(turn)
+                                 : std::vector<Placement>{placer_.place(*turn.front())};
+  for (size_t i = 0; i < uids.size(); ++i) {
+    const auto found = waiting_.find(uids[i]);
+    if (found != waiting_.end()) act(placements[i], found->second);
+  }
+  return turn.size() * (looks_at_all ? kLookAtAllNodes : 1);
+}
+
+void Scheduler::act(const Placement& placement, Waiting& waiting) {
+  if (!placement.node.empty()) {
+    if (company_missed_) look_again_ = true;
+    return waiting.unbound.empty() ? bind(waiting, placement.node)
+                                   : select_node(waiting, placement.node);
+  }
+  waiting.refused_at = cluster_.freed();
+  if (waiting.pod.pod.shape->wants_company()) company_missed_ = true;
   for (const std::string& victim : placement.victims)
-    evict(victim, found->second, placement.nominated);
-  say_why(found->second, placement);
+    evict(victim, waiting, placement.nominated);
+  say_why(waiting, placement);
 }
 
 void Scheduler::judge_claims_of(Waiting& waiting) {
@@ -220,6 +279,8 @@ void Scheduler::select_node(const Waiting& waiting, const std::string& node) {
 
 void Scheduler::bind(Waiting& waiting, const std::string& node) {
   waiting.binding = true;
+  queue_.remove(waiting.pod);
+  ++bindings_;
   const PlacedPod& pod = waiting.pod.pod;
   Json binding = JsonObject{
       {"apiVersion", "v1"},
@@ -230,6 +291,8 @@ void Scheduler::bind(Waiting& waiting, const std::string& node) {
       {ClientWrite::Verb::Bind, kPod, pod.ns, pod.name, std::move(binding)},
       [this, alive = alive_, object = waiting.object, node](const Result<ObjectPtr>& bound) {
         if (!*alive) return;
+        --bindings_;
+        go_on();
         const std::string uid(object->uid());
         if (bound) {
           events_.record(kPod, *object,
@@ -239,13 +302,15 @@ void Scheduler::bind(Waiting& waiting, const std::string& node) {
           return;
         }
         cluster_.remove_pod(uid);
-        if (const auto still = waiting_.find(uid); still != waiting_.end())
+        if (const auto still = waiting_.find(uid); still != waiting_.end()) {
           still->second.binding = false;
+          if (!still->second.gated) queue_.add(still->second.pod);
+        }
         if (bound.error().reason == Reason::NotFound) return;
         log_warning("pod {}/{} could not be bound to {}: {}", object->ns(), object->name(), node,
                     bound.error().message);
         loop_.after(std::chrono::seconds(1), [this, alive] {
-          if (*alive) run_cycle_soon();
+          if (*alive) look_again();
         });
       });
 }
@@ -269,18 +334,49 @@ void Scheduler::say_gated(const Waiting& waiting) {
 }
 
 void Scheduler::say_why(Waiting& waiting, const Placement& placement) {
-  if (waiting.said == placement.why && placement.nominated.empty()) return;
   const bool is_news = waiting.said != placement.why;
-  waiting.said = placement.why;
+  if (!is_news && placement.nominated.empty()) {
+    waiting.unsaid.clear();
+  } else if (waiting.said.empty() || !placement.nominated.empty() ||
+             loop_.now() >= waiting.said_at + kSayAgainAfter) {
+    write_why(waiting, placement.why, placement.nominated);
+  } else {
+    say_later(waiting, placement.why);
+  }
+}
+
+void Scheduler::say_later(Waiting& waiting, const std::string& why) {
+  const bool is_listed = !waiting.unsaid.empty();
+  waiting.unsaid = why;
+  if (is_listed) return;
+  to_say_.emplace_back(waiting.object->uid());
+  if (say_timer_ == 0) say_timer_ = loop_.after(kSayAgainAfter, [this] { say_due(); });
+}
+
+void Scheduler::say_due() {
+  say_timer_ = 0;
+  for (size_t said = 0; said < kSayAtATime && !to_say_.empty(); to_say_.pop_front()) {
+    const auto found = waiting_.find(to_say_.front());
+    if (found == waiting_.end() || found->second.unsaid.empty() || found->second.binding) continue;
+    write_why(found->second, std::string(found->second.unsaid), "");
+    ++said;
+  }
+  if (!to_say_.empty()) say_timer_ = loop_.after(kSayPause, [this] { say_due(); });
+}
+
+void Scheduler::write_why(Waiting& waiting, const std::string& why, const std::string& nominated) {
+  const bool is_news = waiting.said != why;
+  waiting.said = why;
+  waiting.said_at = loop_.now();
+  waiting.unsaid.clear();
   const Json tree = waiting.object->tree();
-  Json object = with_condition(tree, unscheduled("Unschedulable", placement.why));
-  if (!placement.nominated.empty()) {
-    waiting.pod.nominated = placement.nominated;
-    object_at(object.get_object(), "status")["nominatedNodeName"] = placement.nominated;
+  Json object = with_condition(tree, unscheduled("Unschedulable", why));
+  if (!nominated.empty()) {
+    waiting.pod.nominated = nominated;
+    object_at(object.get_object(), "status")["nominatedNodeName"] = nominated;
   }
   if (is_news)
-    events_.record(kPod, *waiting.object,
-                   {EventNote::Type::Warning, "FailedScheduling", placement.why});
+    events_.record(kPod, *waiting.object, {EventNote::Type::Warning, "FailedScheduling", why});
   client_.submit({ClientWrite::Verb::UpdateStatus, kPod, std::string(waiting.object->ns()),
                   std::string(waiting.object->name()), std::move(object)},
                  [](const Result<ObjectPtr>&) {});

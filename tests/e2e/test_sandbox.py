@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from harness import Kubectl, newest_kubectl, eventually
-from pods import end_state, output, pod, shell, status
+from pods import end_state, finished, output, pod, shell, status
 
 SECCOMP = "grep ^Seccomp: /proc/self/status | tr -d '\\t'"
 
@@ -347,3 +347,35 @@ def test_volumes_below_folders_of_the_host(kubectl):
                                  container={"volumeMounts": [{"name": "v", "mountPath": "/usr/share/no-such-place/deep"},
                                                              {"name": "c", "mountPath": "/usr/lib/no-such-file.conf", "subPath": "key"}]}))
     assert text == "mine\ntext/usr/share/doc\nwhole\n"
+
+
+def test_mount_points_and_memory_are_nobody_elses(kubectl):
+    """Pods that mount at the same place have one skeleton below their roots: what one does there no other sees."""
+    place = {"volumes": [{"name": "v", "emptyDir": {}}], "container": {"volumeMounts": [{"name": "v", "mountPath": "/place/of/mine"}]}}
+    look = "ls -A /place /place/of /place/of/mine /dev/shm; stat -c %a /place; ls -d /dev/mine /mine 2>/dev/null"
+    clean = output(kubectl, shell("before", look + "; true", **place))
+    assert clean == "/dev/shm:\n\n/place:\nof\n\n/place/of:\nmine\n\n/place/of/mine:\n755\n"
+    traces = "touch /place/x /place/of/x /place/of/mine/x /dev/shm/x /dev/mine /mine && chmod 700 /place"
+    assert "x" in output(kubectl, shell("between", f"{traces} && {look}", **place))
+    assert output(kubectl, shell("after", look + "; true", **place)) == clean
+
+
+def test_a_mount_point_below_a_thousand_folders(yard, kubectl):
+    """Stays in memory, and goes with its pod: skeletons, which stay on the disk, are few and small."""
+    place = "/a" * 1000
+    text = output(kubectl, volume_pod("deep", f"test -d {place} && touch {place}/x && ls {place}", [{"name": "v", "emptyDir": {}}],
+                                      [{"name": "v", "mountPath": place}]))
+    assert text == "x\n"
+    kept = [folder for name in os.listdir(yard.state) if name.startswith("skeleton") for folder in os.listdir(os.path.join(yard.state, name))]
+    assert "var" in kept and "a" not in kept
+
+
+def test_containers_of_a_pod_have_one_memory(kubectl):
+    """One after the other, beside each other, and none of it is the machine's."""
+    first = {"name": "first", "image": "busybox", "command": ["touch", "/dev/shm/first"]}
+    look = "grep ' /dev/shm ' /proc/mounts | cut -d' ' -f3,4 | cut -d, -f1-3; ls /dev/shm"
+    assert output(kubectl, shell("one-memory", look, initContainers=[first])) == "tmpfs rw,nosuid,nodev\nfirst\n"
+    two = shell("two-containers", "until test -e /dev/shm/first; do sleep 0.05; done")
+    two["spec"]["containers"].append(first)
+    kubectl("apply", "-f", "-", stdin=two)
+    assert finished(kubectl, "two-containers")["phase"] == "Succeeded"

@@ -111,8 +111,9 @@ FieldErrors validate_selector(const Json& job) {
   if (!bool_at(job, {"spec", "manualSelector"})) {
     append_errors(errors, validate_generated_selector(job, *selector));
   }
+  static const Json kNone = JsonObject();
   const Json* labels = find_path(job, {"spec", "template", "metadata", "labels"});
-  const Json shown = labels ? *labels : Json(JsonObject());
+  const Json& shown = labels ? *labels : kNone;
   const Result<LabelSelector> parsed = LabelSelector::from_json(*selector);
   if (parsed && !parsed->matches_labels(shown)) {
     errors.push_back(invalid(FieldPath("spec.template.metadata.labels"), shown,

@@ -125,8 +125,9 @@ FieldErrors validate_job_spec(const Json& spec, const FieldPath& path) {
   } else {
     check_supported(errors, spec, "podReplacementPolicy", path, {"Failed", "TerminatingOrFailed"});
   }
+  static const Json kNothing = JsonObject();
   const Json* pod_template = find(spec, "template");
-  append_errors(errors, validate_pod_template(pod_template ? *pod_template : Json(JsonObject()),
+  append_errors(errors, validate_pod_template(pod_template ? *pod_template : kNothing,
                                               path.child("template")));
   check_restart_policy(errors, spec, path);
   return errors;

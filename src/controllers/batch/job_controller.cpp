@@ -33,6 +33,12 @@ bool has_manual_selector(const Object& job) {
   return content_has(job, R"("manualSelector":true)");
 }
 
+// Nor does a Job that another controller has need a parser.
+bool is_managed_elsewhere(const Object& job) {
+  const std::string_view manager = text_in_content(content(job), "spec", "managedBy");
+  return !manager.empty() && manager != kJobController;
+}
+
 // Ended and free of finalizers: whatever it counted for, it has.
 bool is_counted(const Object& pod) {
   if (pod.has_finalizers() || pod.fields().size() <= kPhaseField) return false;
@@ -164,6 +170,10 @@ void JobController::add_matching_jobs(const Object& pod) {
 Plan JobController::plan(const ObjectKey& key) {
   const ObjectPtr object = client_.get(kJobResource, key.ns, key.name);
   if (object == nullptr) {
+    memory_.erase(key);
+    return {};
+  }
+  if (is_managed_elsewhere(*object)) {
     memory_.erase(key);
     return {};
   }

@@ -24,10 +24,11 @@ std::string refusal(const std::string& what) {
 
 std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups) {
   std::vector<std::string> refusals;
-  std::erase_if(cgroups, [&](const Cgroup& cgroup) {
+  std::erase_if(cgroups, [&](Cgroup& cgroup) {
     // Another pod that ends may take an empty parent away in between.
     for (int round = 0; round < kMostMakeRounds; ++round) {
-      if (make_folders(cgroup.folder)) return false;
+      cgroup.is_new = mkdir(cgroup.folder.c_str(), 0755) == 0;
+      if (cgroup.is_new || make_folders(cgroup.folder)) return false;
       if (errno != ENOENT) break;
     }
     refusals.push_back(refusal("cannot make the control group " + cgroup.folder));
@@ -48,6 +49,11 @@ std::string enter_cgroups(const std::vector<Cgroup>& cgroups) {
       return refusal("cannot enter the control group " + cgroup.folder);
   }
   return "";
+}
+
+bool has_unified(const std::vector<Cgroup>& cgroups) {
+  return std::any_of(cgroups.begin(), cgroups.end(),
+                     [](const Cgroup& each) { return each.unified; });
 }
 
 std::string join_unified_cgroup(const std::vector<Cgroup>& cgroups) {

@@ -15,6 +15,7 @@ std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups);
 // The calling process joins the v1 groups. Writing 0 to `tasks` is quick where writing a pid to
 // cgroup.procs takes 10 ms and more.
 std::string enter_cgroups(const std::vector<Cgroup>& cgroups);
+bool has_unified(const std::vector<Cgroup>& cgroups);
 // And the v2 group, for a process that was not born into it.
 std::string join_unified_cgroup(const std::vector<Cgroup>& cgroups);
 // The v2 group for clone3 to put the child into, opened; -1: there is none.

@@ -10,15 +10,25 @@ namespace shim {
 struct Layer {
   std::string folder;       // afterwards the root
   std::string upper, work;  // of this run: what it writes, on the disk
-  std::string points;       // mount points that the skeleton lacks; "": none
+  std::string points;       // in memory: where mount points are made that no skeleton has
   std::string skeleton;     // made once, by whoever finds it missing
 };
+
+// Folders and empty files over which volumes are mounted.
+struct MountPoints {
+  std::vector<std::string> folders, files;
+  bool is_empty() const { return folders.empty() && files.empty(); }
+};
+
+// Makes it where it is missing.
+bool have_skeleton(const std::string& skeleton, const std::vector<std::string>& host_folders);
 
 // Mounts the root at `folder`. Where the kernel refuses the overlay `upper` itself is the root,
 // and `over_skeleton` is false: what the skeleton has is made in it as needed. An empty text is
 // success.
+// The root has the mount points `missing` in the skeleton.
 std::string mount_layer(const Layer& layer, const std::vector<std::string>& host_folders,
-                        bool& over_skeleton);
+                        const MountPoints& missing, bool& over_skeleton);
 
 std::string empty_folder(const std::string& skeleton);  // one that stays so
 

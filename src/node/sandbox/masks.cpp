@@ -26,6 +26,8 @@ std::string failure(const std::string& what) {
 
 // With the empty folder of all pods, or a memory of its own where that is not to be had.
 std::string hide_folder(const std::string& path, const std::string& empty) {
+  // Asked first: a tree that is opened and not attached is taken down while all processors wait.
+  if (!exists(path.c_str())) return "";
   const int tree = static_cast<int>(
       syscall(SYS_open_tree, AT_FDCWD, empty.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
   mount_attr attributes{};

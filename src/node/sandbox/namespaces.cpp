@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "node/sandbox/pid_namespace.h"
+#include "node/sandbox/pod_memory.h"
 #include "node/sandbox/sysctls.h"
 #include "node/sandbox/user_namespace.h"
 #include "node/sandbox/volumes.h"
@@ -37,7 +38,28 @@ bool place_memory(int tree, const std::string& folder) {
          syscall(SYS_move_mount, tree, "", AT_FDCWD, folder.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0;
 }
 
+std::vector<std::string> mount_for_pod(const Pod& pod, const JobMemory& shared) {
+  if (unshare(CLONE_NEWNS) != 0)
+    return {refusal("no mount namespace: the pod sees the host's files")};
+  if (std::string problem = part_mounts(); !problem.empty()) return {problem};
+  std::vector<std::string> refusals;
+  for (const Memory& memory : pod.memory) {
+    if (memory.is_shared && shared.memory >= 0) {
+      if (place_memory(shared.memory, memory.folder)) continue;
+      refusals.push_back(refusal("no /dev/shm shared with the job's other pods"));
+    }
+    if (!make_memory(memory))
+      refusals.push_back(refusal("no memory-backed folder " + memory.folder));
+  }
+  return refusals;
+}
+
 }  // namespace
+
+std::string part_mounts() {
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0) return "";
+  return refusal("mounts of the pod could not be parted from the host's");
+}
 
 std::vector<std::string> enter_pod_namespaces(const Pod& pod, const JobMemory& shared) {
   std::vector<std::string> refusals;
@@ -47,19 +69,9 @@ std::vector<std::string> enter_pod_namespaces(const Pod& pod, const JobMemory& s
     if (!problem.empty()) refusals.push_back(std::move(problem));
   }
   if (pod.host_mounts) keep_host_mounts();
-  if (unshare(CLONE_NEWNS) != 0) {
-    refusals.push_back(refusal("no mount namespace: the pod sees the host's files"));
-  } else if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
-    refusals.push_back(refusal("mounts of the pod could not be parted from the host's"));
-  } else {
-    for (const Memory& memory : pod.memory) {
-      if (memory.is_shared && shared.memory >= 0) {
-        if (place_memory(shared.memory, memory.folder)) continue;
-        refusals.push_back(refusal("no /dev/shm shared with the job's other pods"));
-      }
-      if (!make_memory(memory))
-        refusals.push_back(refusal("no memory-backed folder " + memory.folder));
-    }
+  if (!can_be_without_mounts(pod) || !make_pod_memory(pod.memory[0])) {
+    for (std::string& problem : mount_for_pod(pod, shared))
+      refusals.push_back(std::move(problem));
   }
   const bool has_joined = shared.ipc >= 0 && setns(shared.ipc, CLONE_NEWIPC) == 0;
   const bool has_made = !pod.host_ipc && !has_joined && unshare(CLONE_NEWIPC) == 0;

@@ -13,4 +13,7 @@ namespace shim {
 // `shared` is what another pod of its job has, if it found one.
 std::vector<std::string> enter_pod_namespaces(const Pod& pod, const JobMemory& shared);
 
+// Mounts made here are not seen outside; those made outside later are seen here.
+std::string part_mounts();
+
 }  // namespace shim

@@ -23,10 +23,10 @@ constexpr int kMostCapabilities = 63;
 
 std::string bound_capabilities(uint64_t allowed) {
   for (int capability = 0; capability <= kMostCapabilities; ++capability) {
-    if (prctl(PR_CAPBSET_READ, capability, 0, 0, 0) < 0) break;  // the kernel knows no more
-    if ((allowed >> capability & 1) != 0) continue;
-    if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
-      return failure("cannot give up capability " + std::to_string(capability));
+    if ((allowed >> capability & 1) != 0 || prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0)
+      continue;
+    if (errno == EINVAL) break;  // the kernel knows no more
+    return failure("cannot give up capability " + std::to_string(capability));
   }
   return "";
 }

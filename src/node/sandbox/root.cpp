@@ -8,12 +8,14 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "node/sandbox/image_root.h"
 #include "node/sandbox/layer.h"
 #include "node/sandbox/masks.h"
 #include "node/sandbox/pid_namespace.h"
+#include "node/sandbox/pod_memory.h"
 #include "node/sandbox/user_namespace.h"
 #include "node/sandbox/volumes.h"
 #include "node/shim/files.h"
@@ -25,7 +27,13 @@ std::string failure(const std::string& what) {
   return what + ": " + strerror(errno);
 }
 
-constexpr const char* kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+// The same on every machine.
+struct Device {
+  const char* name;
+  unsigned major, minor;
+};
+constexpr Device kDevices[] = {{"null", 1, 3},   {"zero", 1, 5},    {"full", 1, 7},
+                               {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0}};
 constexpr const char* kGpuDevices[] = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools",
                                        "nvidia-modeset"};
 constexpr int kMostGpus = 32;
@@ -34,8 +42,22 @@ constexpr int kMostGpus = 32;
 // It must for an ordinary user: the kernel does not let it look under another's mounts.
 enum class Below { Left, Shown };
 
+// Nearly always its mount point is there already.
+bool attach(int tree, const std::string& target) {
+  const auto moved = [&] {
+    return syscall(SYS_move_mount, tree, "", AT_FDCWD, target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) ==
+           0;
+  };
+  return moved() || (errno == ENOENT && make_folders(target) && moved());
+}
+
+bool mount_at(const char* source, const std::string& target, const char* type, unsigned long flags,
+              const char* options) {
+  const auto mounted = [&] { return mount(source, target.c_str(), type, flags, options) == 0; };
+  return mounted() || (errno == ENOENT && make_folders(target) && mounted());
+}
+
 std::string bind_read_only(const std::string& source, const std::string& target, Below below) {
-  if (!make_folders(target)) return failure("cannot make " + target);
   const unsigned recursive = below == Below::Shown || in_user_namespace() ? AT_RECURSIVE : 0;
   const int tree = static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, source.c_str(),
                                             OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | recursive));
@@ -46,8 +68,7 @@ std::string bind_read_only(const std::string& source, const std::string& target,
   if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | recursive, &attributes,
               sizeof attributes) != 0) {
     problem = failure("cannot make read-only " + source);
-  } else if (syscall(SYS_move_mount, tree, "", AT_FDCWD, target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) !=
-             0) {
+  } else if (!attach(tree, target)) {
     problem = failure("cannot show " + source);
   }
   close(tree);
@@ -90,21 +111,22 @@ std::string show_with_mount_points(const std::string& folder,
   return "";
 }
 
-// Whether the skeleton below the root has it already: asked there, because a first look through an
-// overlay costs ten of these.
-bool in_skeleton(const Root& root, const std::string& path) {
+// Whether the skeleton below the root has the link already: asked there, because a first look
+// through an overlay costs ten of these.
+bool is_link_of_skeleton(const Root& root, const std::string& path) {
   struct stat facts;
-  return root.over_skeleton && lstat((root.folders.skeleton + path).c_str(), &facts) == 0;
+  return root.over_skeleton && lstat((root.folders.skeleton + path).c_str(), &facts) == 0 &&
+         S_ISLNK(facts.st_mode);
 }
 
 std::string show_host_folder(const std::vector<OpenVolume>& volumes, const Root& root,
                              const std::string& folder) {
   const RootFolders& folders = root.folders;
   const std::string target = folders.root + folder;
+  if (is_link_of_skeleton(root, folder)) return "";
   struct stat facts;
   if (lstat(folder.c_str(), &facts) != 0) return "";  // not every machine has /lib32
   if (S_ISLNK(facts.st_mode)) {
-    if (in_skeleton(root, folder)) return "";
     char leads_to[PATH_MAX];
     const ssize_t size = readlink(folder.c_str(), leads_to, sizeof leads_to - 1);
     if (size < 0) return failure("cannot read the link " + folder);
@@ -125,9 +147,12 @@ std::string show_host_folder(const std::vector<OpenVolume>& volumes, const Root&
 
 std::string mount_shared_memory(const RootFolders& folders, const std::string& dev) {
   const std::string shm = dev + "/shm";
-  if (make_folders(shm) &&
-      mount(folders.shared_memory.c_str(), shm.c_str(), nullptr, MS_BIND, nullptr) == 0)
-    return "";
+  if (folders.memory >= 0) {
+    const int tree = copy_of_mount(folders.memory);
+    const bool shown = tree >= 0 && attach(tree, shm);
+    return shown ? "" : failure("cannot make /dev/shm");
+  }
+  if (mount_at(folders.shared_memory.c_str(), shm, nullptr, MS_BIND, nullptr)) return "";
   return failure("cannot make /dev/shm");
 }
 
@@ -140,13 +165,10 @@ std::string bind_device(const std::string& device, const std::string& dev) {
 }
 
 // A node of its own costs a fifth of a mount; an ordinary user may make none.
-std::string make_device(const std::string& device, const std::string& dev) {
-  const std::string source = "/dev/" + device, target = dev + "/" + device;
-  struct stat facts;
-  const bool made =
-      !in_user_namespace() && stat(source.c_str(), &facts) == 0 && S_ISCHR(facts.st_mode) &&
-      mknod(target.c_str(), S_IFCHR | 0666, facts.st_rdev) == 0 && chmod(target.c_str(), 0666) == 0;
-  return made ? "" : bind_device(device, dev);
+std::string make_device(const Device& device, const std::string& dev) {
+  const bool made = !in_user_namespace() && mknod((dev + "/" + device.name).c_str(), S_IFCHR | 0666,
+                                                  makedev(device.major, device.minor)) == 0;
+  return made ? "" : bind_device(device.name, dev);
 }
 
 std::string bind_gpus(const std::string& dev) {
@@ -163,16 +185,19 @@ std::string bind_gpus(const std::string& dev) {
 std::string make_devices(const Container& container, const RootFolders& folders) {
   const std::string dev = folders.root + "/dev";
   if (container.privileged && !in_user_namespace()) {
-    if (!make_folders(dev) || mount("/dev", dev.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
+    if (!mount_at("/dev", dev, nullptr, MS_BIND | MS_REC, nullptr))
       return failure("cannot show the machine's /dev");
     return mount_shared_memory(folders, dev);
   }
-  if (!make_folders(dev) ||
-      mount("tmpfs", dev.c_str(), "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=65536k") != 0)
+  if (!mount_at("tmpfs", dev, "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=65536k"))
     return failure("cannot make /dev");
-  for (const char* device : kDevices) {
-    if (std::string problem = make_device(device, dev); !problem.empty()) return problem;
+  const mode_t before = umask(0);
+  std::string refused;
+  for (const Device& device : kDevices) {
+    if (refused.empty()) refused = make_device(device, dev);
   }
+  umask(before);
+  if (!refused.empty()) return refused;
   if (exists("/dev/nvidiactl")) {
     if (std::string problem = bind_gpus(dev); !problem.empty()) return problem;
   }
@@ -195,10 +220,9 @@ std::string make_devices(const Container& container, const RootFolders& folders)
 
 std::string mount_proc(const std::string& proc) {
   const bool mounted =
-      make_folders(proc) &&
-      (sees_machine_processes()
-           ? mount("/proc", proc.c_str(), nullptr, MS_BIND | MS_REC, nullptr)
-           : mount("proc", proc.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr)) == 0;
+      sees_machine_processes()
+          ? mount_at("/proc", proc, nullptr, MS_BIND | MS_REC, nullptr)
+          : mount_at("proc", proc, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
   return mounted ? "" : failure("cannot make /proc");
 }
 
@@ -216,8 +240,7 @@ std::string make_own_folders(const Container& container, const Root& building) {
   const std::string& root = building.folders.root;
   if (!container.layers.empty()) return mount_proc(root + "/proc");  // the rest is the image's
   const std::string tmp = root + "/tmp", home = root + (container.uid == 0 ? "/root" : "/home/pod");
-  if (!make_folders(tmp) ||
-      mount("tmpfs", tmp.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0)
+  if (!mount_at("tmpfs", tmp, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777"))
     return failure("cannot make /tmp");
   if (std::string problem = mount_proc(root + "/proc"); !problem.empty()) return problem;
   if (!building.over_skeleton) {
@@ -244,21 +267,17 @@ bool makes_itself(const std::string& target, const std::vector<std::string>& hos
   return false;
 }
 
-// Mount points that the skeleton lacks, in memory: made in the root they would be written to the
-// disk. Answers where they are; "": none is missing.
-std::string add_mount_points(const Container& container, const std::vector<OpenVolume>& volumes,
-                             const RootFolders& folders) {
-  bool any = false;
+// Those that the skeleton lacks: made in the root each would be written to the disk.
+MountPoints missing_points(const Container& container, const std::vector<OpenVolume>& volumes,
+                           const RootFolders& folders) {
+  MountPoints out;
   for (const OpenVolume& volume : volumes) {
     if (makes_itself(volume.target, container.host_folders) ||
         exists((folders.skeleton + volume.target).c_str()))
       continue;
-    const std::string point = folders.mount_points + volume.target;
-    any =
-        (volume.is_folder ? make_folders(point) : make_folders(parent_of(point)) && touch(point)) ||
-        any;
+    (volume.is_folder ? out.folders : out.files).push_back(volume.target);
   }
-  return any ? folders.mount_points : "";
+  return out;
 }
 
 // What becomes the root: an image's files lie below it, untouched.
@@ -266,10 +285,12 @@ std::string make_root(const Container& container, const std::vector<OpenVolume>&
                       const RootFolders& folders, bool& over_skeleton) {
   if (!container.layers.empty())
     return mount_image(container, {folders.root, folders.upper, folders.work});
-  if (container.root_folder.empty())
-    return mount_layer({folders.root, folders.upper, folders.work,
-                        add_mount_points(container, volumes, folders), folders.skeleton},
-                       container.host_folders, over_skeleton);
+  if (container.root_folder.empty()) {
+    have_skeleton(folders.skeleton, container.host_folders);
+    return mount_layer(
+        {folders.root, folders.upper, folders.work, folders.mount_points, folders.skeleton},
+        container.host_folders, missing_points(container, volumes, folders), over_skeleton);
+  }
   if (!make_folders(folders.root) || !make_folders(folders.upper) || !make_folders(folders.work))
     return failure("cannot make the root's layer");
   const std::string options = "lowerdir=" + container.root_folder + ",upperdir=" + folders.upper +

@@ -14,6 +14,7 @@ namespace shim {
 // pod's /dev/shm. An empty text is success; otherwise which step failed and why.
 struct RootFolders {
   std::string root, upper, work, mount_points, shared_memory, skeleton;
+  int memory = -1;  // the pod's /dev/shm, where it is mounted nowhere (sandbox/pod_memory.h)
 };
 std::string build_root(const Container& container, const RootFolders& folders);
 

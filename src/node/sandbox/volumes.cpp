@@ -79,30 +79,41 @@ std::string set_propagation(const Mount& mount, int tree) {
   return set ? "" : failure("cannot part the mounts of " + mount.source + " from the machine's");
 }
 
-std::string open_volume(const Mount& mount, OpenVolume& out) {
-  int source = open(mount.source.c_str(), O_PATH | O_CLOEXEC);
+int clone_tree(int folder, const char* path, const Mount& mount) {
+  return static_cast<int>(syscall(SYS_open_tree, folder, path,
+                                  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+                                      (*path == '\0' ? AT_EMPTY_PATH : 0) |
+                                      (mount.recursive ? AT_RECURSIVE : 0)));
+}
+
+std::string open_below(const Mount& mount, int& tree) {
+  const int source = open(mount.source.c_str(), O_PATH | O_CLOEXEC);
   if (source < 0) return failure("cannot open " + mount.source);
-  if (!mount.sub_path.empty()) {
-    const int below = open_sub_path(source, mount.sub_path);
-    const int problem = errno;
-    const std::string owner = below < 0 && problem == EACCES ? owner_of(source) : "";
-    close(source);
-    errno = problem;
-    if (below < 0)
-      return failure("cannot open the sub-path " + mount.sub_path + " of " + mount.source + owner);
-    source = below;
-  }
-  struct stat facts;
-  if (fstat(source, &facts) != 0) return failure("cannot look at " + mount.source);
-  out.is_folder = S_ISDIR(facts.st_mode);
-  out.target = mount.target;
-  const unsigned recursive = mount.recursive ? AT_RECURSIVE : 0;
-  out.fd = static_cast<int>(syscall(
-      SYS_open_tree, source, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | recursive));
+  const int below = open_sub_path(source, mount.sub_path);
   const int problem = errno;
+  const std::string owner = below < 0 && problem == EACCES ? owner_of(source) : "";
   close(source);
   errno = problem;
-  if (out.fd < 0) return failure("cannot mount " + mount.source);
+  if (below < 0)
+    return failure("cannot open the sub-path " + mount.sub_path + " of " + mount.source + owner);
+  tree = clone_tree(below, "", mount);
+  const int refused = errno;
+  close(below);
+  errno = refused;
+  return tree >= 0 ? "" : failure("cannot mount " + mount.source);
+}
+
+std::string open_volume(const Mount& mount, OpenVolume& out) {
+  if (mount.sub_path.empty()) {
+    out.fd = clone_tree(AT_FDCWD, mount.source.c_str(), mount);
+    if (out.fd < 0) return failure("cannot mount " + mount.source);
+  } else if (std::string problem = open_below(mount, out.fd); !problem.empty()) {
+    return problem;
+  }
+  struct stat facts;
+  if (fstat(out.fd, &facts) != 0) return failure("cannot look at " + mount.source);
+  out.is_folder = S_ISDIR(facts.st_mode);
+  out.target = mount.target;
   if (std::string refused = set_propagation(mount, out.fd); !refused.empty()) return refused;
   if (mount.read_only) {
     mount_attr attributes{};
@@ -117,13 +128,18 @@ std::string open_volume(const Mount& mount, OpenVolume& out) {
 
 // A link of the host's, as /etc/resolv.conf often is, may lead to what the pod does not have: the
 // place it leads to is made, so that the mount behind it is found.
-void make_link_target(const std::string& path) {
-  char leads_to[PATH_MAX];
-  const ssize_t size = readlink(path.c_str(), leads_to, sizeof leads_to - 1);
-  if (size <= 0) return;
-  leads_to[size] = '\0';
+void make_link_target(const std::string& path, const std::string& leads_to) {
   const std::string target = leads_to[0] == '/' ? leads_to : parent_of(path) + "/" + leads_to;
   make_folders(parent_of(target));
+}
+
+bool have_mount_point(const OpenVolume& volume) {
+  char leads_to[PATH_MAX];
+  const ssize_t size = readlink(volume.target.c_str(), leads_to, sizeof leads_to - 1);
+  if (size < 0 && errno == EINVAL) return true;  // it is there, and no link
+  if (size > 0) make_link_target(volume.target, std::string(leads_to, static_cast<size_t>(size)));
+  return volume.is_folder ? make_folders(volume.target)
+                          : make_folders(parent_of(volume.target)) && touch(volume.target);
 }
 
 }  // namespace
@@ -164,11 +180,7 @@ std::string open_volumes(const std::vector<Mount>& mounts, std::vector<OpenVolum
 
 std::string attach_volumes(const std::vector<OpenVolume>& volumes) {
   for (const OpenVolume& volume : volumes) {
-    make_link_target(volume.target);
-    const bool made = volume.is_folder
-                          ? make_folders(volume.target)
-                          : make_folders(parent_of(volume.target)) && touch(volume.target);
-    if (!made) return failure("cannot make the mount point " + volume.target);
+    if (!have_mount_point(volume)) return failure("cannot make the mount point " + volume.target);
     if (syscall(SYS_move_mount, volume.fd, "", AT_FDCWD, volume.target.c_str(),
                 MOVE_MOUNT_F_EMPTY_PATH) != 0) {
       return failure("cannot mount at " + volume.target);

@@ -134,16 +134,19 @@ bool Shim::open(int first_client, const NetworkDescriptors& network) {
     clients_.push_back(first_client);
   }
   JobMembership membership;
+  std::vector<std::string> refusals;
   if (!pod_.job.empty()) {
     if (std::string problem = membership.join(folder_, pod_.job); !problem.empty())
-      journal_.append("refused " + problem);
+      refusals.push_back(std::move(problem));
   }
   if (std::string problem = join_network(network); !problem.empty())
     return fprintf(stderr, "%s\n", problem.c_str()), false;
-  for (const std::string& refusal : enter_pod_namespaces(pod_, membership.found()))
+  for (std::string& refusal : enter_pod_namespaces(pod_, membership.found()))
+    refusals.push_back(std::move(refusal));
+  for (const std::string& refusal : refusals)
     journal_.append("refused " + refusal);
   membership.say_so();
-  tell("hello " + std::to_string(kProtocol) + " " + std::to_string(getpid()));
+  if (!refusals.empty()) tell("journal");  // that all went well nobody waits to hear
   return true;
 }
 
@@ -303,7 +306,9 @@ void Shim::start(const std::string& container, int run) {
   }
   for (const std::string& refusal : make_cgroups(launch.cgroups))
     journal_.append("refused " + refusal);
-  running->oom_kills_before = oom_kills(launch.cgroups);
+  if (std::any_of(launch.cgroups.begin(), launch.cgroups.end(),
+                  [](const Cgroup& each) { return !each.is_new; }))
+    running->oom_kills_before = oom_kills(launch.cgroups);
   open_low_ports(pod_, launch);
   const Running* beside = launch.processes_of.empty() ? nullptr : find(launch.processes_of);
   const Spawned spawned =
@@ -467,6 +472,7 @@ void Shim::run() {
 int main(int count, char** arguments) {
   if (count < 2) return fprintf(stderr, "usage: trainyard-shim RUN_FOLDER [FD]\n"), 2;
   if (count == 3 && strcmp(arguments[1], "--probe") == 0) return shim::probe(arguments[2]);
+  shim::forget_ignored_signals();
   const auto descriptor = [&](int index) { return count > index ? atoi(arguments[index]) : -1; };
   shim::Birth birth;
   if (strcmp(arguments[0], "trainyard-template") != 0) {

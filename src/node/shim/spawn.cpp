@@ -1,5 +1,6 @@
 #include "node/shim/spawn.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -15,10 +16,14 @@
 #include <utility>
 
 #include "node/sandbox/cgroup.h"
+#include "node/sandbox/namespaces.h"
 #include "node/sandbox/pid_namespace.h"
+#include "node/sandbox/pod_memory.h"
 #include "node/sandbox/privileges.h"
 #include "node/sandbox/resource_limits.h"
 #include "node/sandbox/root.h"
+#include "node/sandbox/user_namespace.h"
+#include "node/shim/borrowed_memory.h"
 #include "node/shim/descriptors.h"
 #include "node/shim/files.h"
 #include "node/shim/terminal.h"
@@ -55,17 +60,23 @@ struct Streams {
 std::string confine_and_execute(const Container& container, const PodPlaces& places,
                                 const Streams& streams) {
   if (std::string problem = enter_cgroups(container.cgroups); !problem.empty()) return problem;
+  // A shim that holds its pod's memory has no mounts of its own: ours were the host's until now.
+  if (pod_memory() >= 0) {
+    if (std::string problem = part_mounts(); !problem.empty()) return problem;
+  }
   // Raising the score needs no right; lowering it does, and a pod without it is merely more likely
   // to be chosen.
   write_file("/proc/self/oom_score_adj", std::to_string(container.oom_score_adjust));
   set_resource_limits(container);
   const std::string name = container.name + "." + std::to_string(container.run);
-  const RootFolders folders{places.transient + "/root/" + name,
+  // The root covers its own upper layer, in this process's mounts alone.
+  const RootFolders folders{places.run + "/upper." + name,
                             places.run + "/upper." + name,
                             places.run + "/work." + name,
                             places.transient + "/mountpoints/" + name,
                             container.host_ipc ? "/dev/shm" : places.transient + "/shm",
-                            parent_of(parent_of(places.run)) + "/skeleton"};
+                            parent_of(parent_of(places.run)) + "/skeleton",
+                            container.host_ipc ? -1 : pod_memory()};
   if (std::string problem = build_root(container, folders); !problem.empty()) return problem;
   if (container.terminal) {
     if (std::string problem = open_terminal(container, streams.terminal[1]); !problem.empty())
@@ -80,8 +91,8 @@ std::string confine_and_execute(const Container& container, const PodPlaces& pla
   return execute(container);
 }
 
-[[noreturn]] void run_child(const Container& container, const PodPlaces& places,
-                            const Streams& streams, int report) {
+// Returns only when it failed, and why.
+std::string become(const Container& container, const PodPlaces& places, const Streams& streams) {
   setsid();
   restore_signals();
   if (!container.terminal) {
@@ -91,9 +102,7 @@ std::string confine_and_execute(const Container& container, const PodPlaces& pla
     dup2(streams.err[1], STDERR_FILENO);
   }
   umask(022);
-  const std::string problem = confine_and_execute(container, places, streams);
-  write_all(report, problem.data(), problem.size());
-  _exit(127);
+  return confine_and_execute(container, places, streams);
 }
 
 // A pid namespace, so that whatever the container starts dies with its first process; mounts of its
@@ -123,6 +132,41 @@ pid_t clone_child(const Container& container, pid_t beside, std::string& problem
 
 bool make_pipe(int (&ends)[2]) {
   return pipe2(ends, O_CLOEXEC) == 0;
+}
+
+// Where nobody else is beside the child, where it is not the one that is killed for want of memory
+// (the kernel would kill us with it), and once: what it allocates is left to us.
+bool can_live_in_our_memory(const Container& container, pid_t beside) {
+  const auto has_memory_limit = [](const Cgroup& cgroup) {
+    return std::any_of(cgroup.limits.begin(), cgroup.limits.end(),
+                       [](const auto& limit) { return limit.first.starts_with("memory."); });
+  };
+  return !in_user_namespace() && has_pid_namespace_each() && beside < 0 && container.run == 0 &&
+         !container.terminal && container.awaited.address.empty() &&
+         !has_unified(container.cgroups) &&
+         std::none_of(container.cgroups.begin(), container.cgroups.end(), has_memory_limit);
+}
+
+pid_t start_apart(const Container& container, const PodPlaces& places, const Streams& streams,
+                  pid_t beside, std::string& problem) {
+  int report[2] = {-1, -1};
+  if (!make_pipe(report)) {
+    problem = failure("cannot make pipes");
+    return -1;
+  }
+  const pid_t pid = clone_child(container, beside, problem);
+  if (pid == 0) {
+    const std::string failed = become(container, places, streams);
+    write_all(report[1], failed.data(), failed.size());
+    _exit(127);
+  }
+  close(report[1]);
+  if (pid > 0) {
+    problem = read_report(report[0]);
+    if (!problem.empty()) waitpid(pid, nullptr, 0);
+  }
+  close(report[0]);
+  return pid;
 }
 
 // -1: the child could not make one, and has waited itself.
@@ -163,12 +207,15 @@ std::string execute(const Container& container) {
          "\": " + (problem == ENOENT ? "executable file not found in $PATH" : strerror(problem));
 }
 
+void forget_ignored_signals() {
+  for (int number = 1; number < NSIG; ++number)
+    signal(number, SIG_DFL);
+}
+
 void restore_signals() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (int number = 1; number < NSIG; ++number)
-    signal(number, SIG_DFL);
 }
 
 std::string read_report(int fd) {
@@ -195,30 +242,26 @@ unsigned long long start_ticks(pid_t pid) {
 Spawned spawn(const Container& container, const PodPlaces& places, pid_t beside) {
   Spawned out;
   Streams streams;
-  int report[2] = {-1, -1};
   const auto close_all = [&] {
     close_both(streams.in), close_both(streams.out), close_both(streams.err);
-    close_both(streams.terminal), close_both(streams.gate), close_both(report);
+    close_both(streams.terminal), close_both(streams.gate);
   };
   const auto make_sockets = [](int(&ends)[2]) {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0;
   };
-  const bool made =
-      make_pipe(report) && (container.terminal ? make_sockets(streams.terminal)
-                                               : make_pipe(streams.out) && make_pipe(streams.err) &&
-                                                     (!container.input || make_pipe(streams.in)));
+  const bool made = container.terminal ? make_sockets(streams.terminal)
+                                       : make_pipe(streams.out) && make_pipe(streams.err) &&
+                                             (!container.input || make_pipe(streams.in));
   if (!made || (!container.awaited.address.empty() && !make_sockets(streams.gate))) {
     out.problem = failure("cannot make pipes");
     close_all();
     return out;
   }
-  const pid_t pid = clone_child(container, beside, out.problem);
-  if (pid == 0) run_child(container, places, streams, report[1]);
-  close(std::exchange(report[1], -1));
-  if (pid > 0) {
-    out.problem = read_report(report[0]);
-    if (!out.problem.empty()) waitpid(pid, nullptr, 0);
-  }
+  const pid_t pid = can_live_in_our_memory(container, beside)
+                        ? clone_in_our_memory(
+                              CLONE_NEWNS | CLONE_NEWPID,
+                              [&] { return become(container, places, streams); }, out.problem)
+                        : start_apart(container, places, streams, beside, out.problem);
   if (out.problem.empty()) {
     out.pid = pid;
     if (container.terminal) {

@@ -26,6 +26,9 @@ struct PodPlaces {
 // of its own, it sees those of `beside`; -1: nobody's.
 Spawned spawn(const Container& container, const PodPlaces& places, pid_t beside = -1);
 
+// Once, in the first process of all, for its children: none of them ignores a signal or handles it.
+void forget_ignored_signals();
+
 // The last steps of every process of a container, its commands too (node/shim/command.h).
 void restore_signals();                           // to what a program expects
 std::string execute(const Container& container);  // returns only when it failed, and why

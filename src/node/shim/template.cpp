@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "node/sandbox/pod_memory.h"
 #include "node/shim/descriptors.h"
 
 namespace shim {
@@ -75,6 +76,7 @@ void write_complaints_to(const std::string& path) {
 bool bear_shims(int count, char** arguments, Birth& birth) {
   prctl(PR_SET_NAME, "trainyard-tmpl", 0, 0, 0);
   const int server = atoi(arguments[2]);
+  copies_detached_mounts();  // asked here, for all of them
   std::string buffer(kMostRequest, '\0');
   for (;;) {
     pollfd asked{server, POLLIN, 0};

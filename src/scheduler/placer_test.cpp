@@ -1,7 +1,9 @@
-#include "scheduler/schedule.h"
+#include "scheduler/placer.h"
 
 #include <gtest/gtest.h>
 
+#include "base/random.h"
+#include "scheduler/waiting_queue.h"
 #include "testing/objects.h"
 
 namespace yard {
@@ -51,17 +53,44 @@ WaitingPod waiting_pod(Cluster& cluster, const PodText& text) {
   return out;
 }
 
-Placements place_all(Cluster& cluster, const std::vector<PodText>& pods) {
+struct Placed : Placement {
+  size_t waiting = 0;  // which of the waiting pods
+};
+
+// Each in its turn, in the order decided.
+std::vector<Placed> schedule(Cluster& cluster, std::vector<WaitingPod> pods) {
+  WaitingQueue queue;
+  for (size_t i = 0; i < pods.size(); ++i) {
+    pods[i].arrival = i;
+    queue.add(pods[i]);
+  }
+  Placer placer(cluster);
+  std::vector<Placed> out;
+  std::optional<WaitingQueue::Place> reached;
+  for (auto turn = queue.next(reached); !turn.empty(); turn = queue.next(reached)) {
+    std::vector<Placement> placed{Placement{}};
+    if (turn.front()->is_of_gang()) {
+      placed = placer.place_gang(turn);
+    } else {
+      placed[0] = placer.place(*turn.front());
+    }
+    for (size_t i = 0; i < turn.size(); ++i)
+      out.push_back({std::move(placed[i]), turn[i]->arrival});
+  }
+  return out;
+}
+
+std::vector<Placed> place_all(Cluster& cluster, const std::vector<PodText>& pods) {
   std::vector<WaitingPod> waiting;
   for (const PodText& each : pods)
     waiting.push_back(waiting_pod(cluster, each));
-  return schedule(cluster, waiting);
+  return schedule(cluster, std::move(waiting));
 }
 
 // "a:n1 b:-": where each went.
 std::string outcome(Cluster& cluster, const std::vector<PodText>& pods) {
   std::string out;
-  for (const Placement& each : place_all(cluster, pods))
+  for (const Placed& each : place_all(cluster, pods))
     out += (out.empty() ? "" : " ") + pods[each.waiting].name + ":" +
            (each.node.empty() ? "-" : each.node);
   return out;
@@ -114,7 +143,7 @@ TEST(Schedule, Table) {
   for (const Case& each : kCases) {
     Cluster cluster =
         cluster_of({node("n", "{cpu: '2', memory: 4Gi, pods: '10'}", each.node_change)});
-    const Placements placed = place_all(cluster, {each.pod});
+    const std::vector<Placed> placed = place_all(cluster, {each.pod});
     ASSERT_EQ(placed.size(), 1u);
     const std::string answer = placed[0].node.empty() ? placed[0].why : placed[0].node;
     EXPECT_TRUE(answer.starts_with(each.answer)) << each.about << ": " << answer;
@@ -241,7 +270,7 @@ TEST(Schedule, AHostPortIsTakenOnce) {
     return out;
   };
   const std::vector<WaitingPod> waiting = {with_port("1"), with_port("2")};
-  const Placements placed = schedule(cluster, waiting);
+  const std::vector<Placed> placed = schedule(cluster, waiting);
   EXPECT_EQ(placed[0].node, "a");
   EXPECT_TRUE(placed[1].why.starts_with(
       "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports. "));
@@ -291,7 +320,7 @@ TEST(Schedule, TheLeaderOfAGangComesFirst) {
 
 TEST(Schedule, AGangWaitsForItsMembers) {
   Cluster cluster = cluster_of({node("a", "{cpu: '9'}")});
-  const Placements placed =
+  const std::vector<Placed> placed =
       place_all(cluster, {gang("1", "{cpu: '1'}", 3), gang("2", "{cpu: '1'}", 3)});
   EXPECT_EQ(placed[0].why, "2 of the 3 pods that ring needs at once exist");
   EXPECT_EQ(cluster.nodes()[0].pod_count(), 0);
@@ -303,7 +332,7 @@ TEST(Schedule, PreemptionTakesTheLeastImportant) {
   cluster.place(waiting_pod(cluster, pod("a2", "{cpu: '1'}", "{}", 5)).pod, "a");
   cluster.place(waiting_pod(cluster, pod("b1", "{cpu: '1'}", "{}", 7)).pod, "b");
   cluster.place(waiting_pod(cluster, pod("b2", "{cpu: '1'}", "{}", 1)).pod, "b");
-  const Placement placed = place_all(cluster, {pod("new", "{cpu: '1'}", "{}", 9)})[0];
+  const Placed placed = place_all(cluster, {pod("new", "{cpu: '1'}", "{}", 9)})[0];
   EXPECT_EQ(placed.node, "");
   EXPECT_EQ(placed.nominated, "b");
   EXPECT_EQ(placed.victims, std::vector<std::string>{"b2"});
@@ -312,9 +341,9 @@ TEST(Schedule, PreemptionTakesTheLeastImportant) {
   cluster.set_ending("b2");
   WaitingPod again = waiting_pod(cluster, pod("new", "{cpu: '1'}", "{}", 9));
   again.nominated = "b";
-  EXPECT_TRUE(schedule(cluster, std::span(&again, 1))[0].victims.empty());
+  EXPECT_TRUE(schedule(cluster, {again})[0].victims.empty());
   cluster.remove_pod("b2");
-  EXPECT_EQ(schedule(cluster, std::span(&again, 1))[0].node, "b");
+  EXPECT_EQ(schedule(cluster, {again})[0].node, "b");
 }
 
 TEST(Schedule, NobodyIsPreemptedInVain) {
@@ -332,6 +361,93 @@ TEST(Schedule, NobodyIsPreemptedInVain) {
   };
   for (const Row& row : rows)
     EXPECT_TRUE(place_all(cluster, {row.pod})[0].victims.empty()) << row.about;
+}
+
+// One placer for a whole life of a cluster decides as one that has just come and remembers nothing.
+TEST(Schedule, WhatIsRememberedChangesNoDecision) {
+  const std::vector<PodText> templates = {
+      pod("s", "{cpu: 500m}"),
+      pod("m", "{cpu: '2', memory: 1Gi}"),
+      pod("g", "{nvidia.com/gpu: '1'}", "nodeSelector: {zone: a}"),
+      pod("h", "{cpu: '1'}", "{}", 5),
+      pod("x", "{cpu: 100m}", kApart),
+  };
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    Cluster kept, fresh;
+    Placer remembers(kept);
+    std::vector<std::string> placed;
+    for (int step = 0; step < 300; ++step) {
+      const uint64_t dice = random.below(20);
+      if (dice == 0) {
+        const std::string name = "n" + std::to_string(random.below(6));
+        const Json changed = node(name.c_str(),
+                                  random.below(2) == 0 ? "{cpu: '4', memory: 4Gi, pods: '9'}"
+                                                       : "{cpu: '8', nvidia.com/gpu: '2'}",
+                                  random.below(3) == 0 ? "spec: {unschedulable: true}" : "{}");
+        kept.set_node(changed);
+        fresh.set_node(changed);
+      } else if (dice == 1) {
+        const std::string name = "n" + std::to_string(random.below(6));
+        kept.remove_node(name);
+        fresh.remove_node(name);
+      } else if (dice < 6 && !placed.empty()) {
+        const std::string gone = placed[random.below(placed.size())];
+        EXPECT_EQ(kept.remove_pod(gone), fresh.remove_pod(gone));
+        std::erase(placed, gone);
+      } else {
+        PodText text = templates[random.below(templates.size())];
+        text.name += std::to_string(step);
+        const Placement one = remembers.place(waiting_pod(kept, text));
+        const Placement other = Placer(fresh).place(waiting_pod(fresh, text));
+        ASSERT_EQ(one.node, other.node) << "seed " << seed << ", step " << step;
+        ASSERT_EQ(one.why, other.why) << "seed " << seed << ", step " << step;
+        ASSERT_EQ(one.victims, other.victims) << "seed " << seed << ", step " << step;
+        if (!one.node.empty()) placed.push_back(text.name);
+      }
+    }
+  }
+}
+
+struct TurnCase {
+  const char* about;
+  std::vector<PodText> pods;
+  const char* turns;
+};
+
+TEST(WaitingQueue, Turns) {
+  const PodText leader = {"leader", "{}", "{}", 0, "ring", 2, true};
+  const TurnCase cases[] = {
+      {"who came first is first", {pod("a", "{}"), pod("b", "{}")}, "a|b|"},
+      {"the higher priority before", {pod("a", "{}"), pod("b", "{}", "{}", 3)}, "b|a|"},
+      {"a gang has the turn of its first member",
+       {gang("a", "{}", 2), pod("b", "{}"), gang("c", "{}", 2)},
+       "a c|b|"},
+      {"its leader before the others", {gang("a", "{}", 2), leader}, "leader a|"},
+      {"a gang of one is none", {gang("a", "{}", 1), gang("b", "{}", 1)}, "a|b|"},
+  };
+  for (const TurnCase& each : cases) {
+    Cluster cluster;
+    std::vector<WaitingPod> pods;
+    for (const PodText& text : each.pods) {
+      pods.push_back(waiting_pod(cluster, text));
+      pods.back().arrival = pods.size();
+    }
+    WaitingQueue queue;
+    for (const WaitingPod& one : pods)
+      queue.add(one);
+    std::string turns;
+    std::optional<WaitingQueue::Place> reached;
+    for (auto turn = queue.next(reached); !turn.empty(); turn = queue.next(reached)) {
+      for (const WaitingPod* one : turn)
+        turns += (turns.empty() || turns.back() == '|' ? "" : " ") + one->pod.name;
+      turns += '|';
+    }
+    EXPECT_EQ(turns, each.turns) << each.about;
+    for (const WaitingPod& one : pods)
+      queue.remove(one);
+    EXPECT_TRUE(queue.empty()) << each.about;
+  }
 }
 
 }  // namespace
