@@ -6,6 +6,7 @@ the ratio, as docs/benchmarks.md states it; where the peer was not measured a ra
 import statistics
 from dataclasses import dataclass
 
+import scheduling
 import training
 
 
@@ -58,6 +59,7 @@ def rows(figures, plan, jobs, watchers):
     made.add("resident after all of this", "resident at the end", unit="MB")
     add_many(made, figures, plan)
     training.rows(made, Bar)
+    scheduling.rows(made, Bar)
     title = f"pull + unpack {plan.image_mb:,} MB in 10 layers from loopback (peer: skopeo + umoci)"
     made.add(f"{title}: wall", "image pull", "seconds", unit="s", bar=Bar("≥ 1.5 ×", 1.5))
     made.add(f"{title}: processor", "image pull", "cpu_seconds", unit="s")
