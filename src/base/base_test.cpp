@@ -20,6 +20,8 @@ TEST(Time, ReadsAndWritesWhatKubernetesWrites) {
   EXPECT_EQ(rfc3339(*time), "2026-11-15T06:05:54Z");
   EXPECT_EQ(rfc3339_micro(*time), "2026-11-15T06:05:54.123456Z");
   EXPECT_EQ(rfc3339_nano(*time), "2026-11-15T06:05:54.123456789Z");
+  EXPECT_EQ(rfc3339_nano(from_unix_seconds(0)), "1970-01-01T00:00:00.000000000Z");
+  EXPECT_EQ(rfc3339_micro(from_unix_seconds(-1)), "1969-12-31T23:59:59.000000Z");
   EXPECT_EQ(parse_rfc3339("2026-11-15T08:05:54+02:00"), parse_rfc3339("2026-11-15T06:05:54Z"));
   for (const char* bad :
        {"", "2026", "2026-11-15", "2026-13-15T06:05:54Z", "2026-02-30T06:05:54Z",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -149,7 +150,14 @@ void LocalStores::refresh(Store& store) {
 
 std::optional<LocalStores::Place> LocalStores::place_of(std::string_view image) {
   const std::string name = full_image_name(image);
+  std::string_view missing;  // most machines have none of these folders: each is asked for once
   for (Store& store : stores_) {
+    if (store.folder != missing && access(store.folder.c_str(), F_OK) != 0) missing = store.folder;
+    if (store.folder == missing) {
+      store.seen = {};
+      store.images.clear();
+      continue;
+    }
     refresh(store);
     auto found = store.images.find(name);
     if (found == store.images.end() && !names_a_host(name))

@@ -190,6 +190,10 @@ void Agent::sync(const std::string& uid) {
     return;
   }
   if (shut_down_since_) look_at_shutdown();
+  // Nothing of it runs any more, and what there is to tell follows the write that is under way.
+  if (const PodRecord* record = pod.busy ? runtime_.find(pod.uid) : nullptr;
+      record != nullptr && !record->alive)
+    return;
   judge_shim(pod, *object);
   PodWorld world = observe(pod, client_.tree(object));
   PodPlan plan = plan_pod(world);
@@ -350,7 +354,7 @@ std::vector<Json> Agent::services_beside(const Pod& pod) const {
   return out;
 }
 
-void Agent::start_pod(Pod& pod, const Json& tree) {
+void Agent::start_pod(Pod& pod, const SharedJson& tree) {
   pod.starting = true;
   if (options_.simulated > 0 || !tokens_.has_tokens_for(tree))
     return launch_beside_outsiders(pod, tree);
@@ -379,7 +383,7 @@ void Agent::renew_tokens(const std::string& uid) {
 }
 
 // Who wants devices gets those that nobody else is on, as they are now.
-void Agent::launch_beside_outsiders(Pod& pod, const Json& tree) {
+void Agent::launch_beside_outsiders(Pod& pod, const SharedJson& tree) {
   if (options_.simulated > 0 || gpus_asked(tree) == 0) return launch_pod(pod, tree);
   look_at_gpus([this, uid = pod.uid, tree] {
     if (const auto found = pods_.find(uid); found != pods_.end()) launch_pod(found->second, tree);
@@ -498,6 +502,11 @@ void Agent::note_problem(Pod& pod, const Json& tree, const std::string& containe
 void Agent::write_status(Pod& pod, const Json& tree, Json status,
                          std::vector<EventNote> announced) {
   Json object = status_update(tree, std::move(status));
+  // What it was to wait for has come; anything else to wait for is found once it is stored.
+  if (pod.hold_status && pod.timer != 0 && pod.timer_due == *pod.hold_status) {
+    loop_.cancel(pod.timer);
+    pod.timer = 0;
+  }
   pod.hold_status.reset();
   std::string seen(text_at(tree, {"metadata", "resourceVersion"}));
   pod.busy = true;

@@ -105,8 +105,8 @@ class Agent {
   bool holds_status(Pod& pod, const PodPlan& plan);
   void observe_gate(Pod& pod, PodWorld& world);
   void open_gate(Pod& pod, const PodWorld& world, std::optional<Time> holds_until);
-  void start_pod(Pod& pod, const Json& tree);
-  void launch_beside_outsiders(Pod& pod, const Json& tree);
+  void start_pod(Pod& pod, const SharedJson& tree);
+  void launch_beside_outsiders(Pod& pod, const SharedJson& tree);
   void launch_pod(Pod& pod, const Json& tree);
   void renew_tokens(const std::string& uid);
   void start_container(Pod& pod, const Json& tree, const PodPlan::Start& start);

@@ -152,8 +152,8 @@ void RealPodRuntime::recover(std::function<void()> done) {
   for (const char* folder : {"/run", "/logs"}) {
     if (auto made = make_folders(state_ + folder, 0700); !made)
       log_warning("{}", made.error().message);
-    spread_subfolders(state_ + folder);
   }
+  spread_subfolders(state_ + "/run");
   for (const auto& entry : std::filesystem::directory_iterator(state_ + "/run", code)) {
     if (entry.is_directory(code)) adopt(entry.path().filename().string());
   }
@@ -316,9 +316,10 @@ Result<void> RealPodRuntime::write_pod_files(const Start& start, const std::stri
   const PodFolders& folders = start.folders;
   const PodLaunch& launch = start.launch;
   TRY(make_folders(folders.run, 0700));
+  TRY(make_folders(folders.transient, 0700));
   TRY(make_folders(folders.transient + "/messages", 0700));
   TRY(make_folders(folders.transient + "/volumes", 0700));
-  TRY(make_folders(folders.logs, 0700));
+  TRY(make_folder_beside(folders.run, folders.logs, 0700));
   TRY(write_text(folders.logs + "/pod.json", launch.about, 0600));
   for (const LaunchVolume& volume : launch.volumes)
     TRY(make_volume(volume, folders.volume(volume.name, volume.type)));
@@ -391,11 +392,10 @@ void RealPodRuntime::read_journal(Pod& pod) {
   if (fd < 0) return;
   std::string text;
   char buffer[16384];
-  ssize_t count = 0;
-  while (text.size() < kMostJournal &&
-         (count = pread(fd, buffer, sizeof buffer,
-                        static_cast<off_t>(pod.journal_read + text.size()))) > 0) {
-    text.append(buffer, static_cast<size_t>(count));
+  ssize_t count = sizeof buffer;
+  while (text.size() < kMostJournal && count == sizeof buffer) {
+    count = pread(fd, buffer, sizeof buffer, static_cast<off_t>(pod.journal_read + text.size()));
+    if (count > 0) text.append(buffer, static_cast<size_t>(count));
   }
   close(fd);
   std::string_view rest = text;
@@ -605,7 +605,7 @@ void RealPodRuntime::remove(std::string_view uid) {
       [folders, job_list] {
         if (!job_list.empty()) unlink(job_list.c_str());
         unlink((folders.run + "/launch.json").c_str());
-        remove_folder(folders.transient);
+        if (folders.transient != folders.run) remove_folder(folders.transient);
         remove_folder(folders.run);
       },
       [] {});

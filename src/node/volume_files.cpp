@@ -30,7 +30,8 @@ Result<void> write_version(const LaunchVolume& volume, const std::string& versio
   TRY(make_folders(version, 0755));
   for (const LaunchFile& file : volume.files) {
     const std::string path = version + "/" + file.path;
-    TRY(make_folders(path.substr(0, path.find_last_of('/')), 0755));
+    if (file.path.find('/') != std::string::npos)
+      TRY(make_folders(path.substr(0, path.find_last_of('/')), 0755));
     TRY(write_text(path, file.content, file.mode));
     if (volume.group && can_give_away() &&
         (chown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(*volume.group)) != 0 ||

@@ -360,6 +360,16 @@ def test_mount_points_and_memory_are_nobody_elses(kubectl):
     assert output(kubectl, shell("after", look + "; true", **place)) == clean
 
 
+def test_a_mount_point_below_a_thousand_folders(yard, kubectl):
+    """Stays in memory, and goes with its pod: skeletons, which stay on the disk, are few and small."""
+    place = "/a" * 1000
+    text = output(kubectl, volume_pod("deep", f"test -d {place} && touch {place}/x && ls {place}", [{"name": "v", "emptyDir": {}}],
+                                      [{"name": "v", "mountPath": place}]))
+    assert text == "x\n"
+    kept = [folder for name in os.listdir(yard.state) if name.startswith("skeleton") for folder in os.listdir(os.path.join(yard.state, name))]
+    assert "var" in kept and "a" not in kept
+
+
 def test_containers_of_a_pod_have_one_memory(kubectl):
     """One after the other, beside each other, and none of it is the machine's."""
     first = {"name": "first", "image": "busybox", "command": ["touch", "/dev/shm/first"]}

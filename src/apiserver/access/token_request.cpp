@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t kDefaultSeconds = 3600, kLeastSeconds = 600, kMostSeconds = int64_t{1} << 32;
 constexpr size_t kMostAudiences = 64;
+constexpr size_t kNodeField = 0,
+                 kAccountField = 4;  // of a pod's selectable fields (api/core/pod.cpp)
 
 Error not_found_in(const char* plural, std::string_view name) {
   Error out = error(Reason::NotFound, fmt::format("{} {} not found", plural, quoted(name)));
@@ -84,14 +86,15 @@ Result<void> bind(TokenClaims& claims, const Store& store, const TokenRequestCon
                              quoted(context.account), version, kind));
   }
   claims.pod = TRY(bound_object(store, context, reference, "pods"));
-  const Json pod = store.get(Key{"pods", context.ns, claims.pod->name})->tree();
-  if (text_at(pod, {"spec", "serviceAccountName"}) != context.account) {
+  // Every pod that starts asks for a token: what is wanted of it is known without parsing it.
+  const ObjectPtr pod = store.get(Key{"pods", context.ns, claims.pod->name});
+  if (pod->fields()[kAccountField] != context.account) {
     return error(Reason::BadRequest,
                  fmt::format("cannot bind token for serviceaccount {} to pod running with "
                              "different serviceaccount name.",
                              quoted(context.account)));
   }
-  const std::string node(text_at(pod, {"spec", "nodeName"}));
+  const std::string& node = pod->fields()[kNodeField];
   const ObjectPtr on = node.empty() ? nullptr : store.get(Key{"nodes", "", node});
   if (on != nullptr) claims.node = BoundObject{node, std::string(on->uid())};
   return {};

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <dirent.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,7 +38,8 @@ constexpr const char* kFolders[] = {"/tmp",
                                     "/home",
                                     "/.trainyard/bin"};
 
-constexpr int kMostSkeletons = 64;
+constexpr int kMostSkeletons = 64, kOpenFolders = 16;
+constexpr size_t kMostNames = 1024;  // bytes of the names of mount points: some hundred folders
 
 bool fill_skeleton(const std::string& root, const std::vector<std::string>& host_folders) {
   for (const char* folder : kFolders) {
@@ -72,14 +74,22 @@ bool make_points(const std::string& root, const MountPoints& points) {
   return true;
 }
 
+int remove_one(const char* path, const struct stat*, int, FTW*) {
+  remove(path);
+  return 0;
+}
+
 // Shown under its name only when it is whole; of two that make it at once one wins.
 bool have_skeleton_with(const std::string& skeleton, const std::vector<std::string>& host_folders,
                         const MountPoints& points) {
   if (is_folder(skeleton.c_str())) return true;
   std::string made = skeleton + "-XXXXXX";
   if (mkdtemp(made.data()) == nullptr || chmod(made.c_str(), 0755) != 0) return false;
-  if (!fill_skeleton(made, host_folders) || !make_points(made, points)) return false;
-  return rename(made.c_str(), skeleton.c_str()) == 0 || is_folder(skeleton.c_str());
+  if (fill_skeleton(made, host_folders) && make_points(made, points) &&
+      rename(made.c_str(), skeleton.c_str()) == 0)
+    return true;
+  nftw(made.c_str(), remove_one, kOpenFolders, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+  return is_folder(skeleton.c_str());
 }
 
 // Of the mount points' names: containers that have the same share a skeleton.
@@ -96,6 +106,15 @@ std::string digest(const MountPoints& points) {
   char out[17];
   snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(state));
   return out;
+}
+
+bool is_small(const MountPoints& points) {
+  size_t bytes = 0;
+  for (const auto* names : {&points.folders, &points.files}) {
+    for (const std::string& name : *names)
+      bytes += name.size();
+  }
+  return bytes <= kMostNames;
 }
 
 // Whoever mounts at ever other places does not fill the disk with skeletons.
@@ -115,8 +134,8 @@ std::string lower_layers(const Layer& layer, const std::vector<std::string>& hos
                          const MountPoints& missing) {
   if (missing.is_empty()) return layer.skeleton;
   const std::string own = layer.skeleton + "." + digest(missing);
-  if (is_folder(own.c_str()) ||
-      (has_room_for_another(layer.skeleton) && have_skeleton_with(own, host_folders, missing)))
+  if (is_folder(own.c_str()) || (is_small(missing) && has_room_for_another(layer.skeleton) &&
+                                 have_skeleton_with(own, host_folders, missing)))
     return own;
   return make_points(layer.points, missing) ? layer.points + ":" + layer.skeleton : "";
 }
@@ -155,7 +174,8 @@ std::string empty_folder(const std::string& skeleton) {
 std::string mount_layer(const Layer& layer, const std::vector<std::string>& host_folders,
                         const MountPoints& missing, bool& over_skeleton) {
   const std::string& root = layer.folder;
-  if (!make_folders(root) || !make_folders(layer.upper)) return failure("cannot make the root");
+  if (!make_folders(layer.upper) || (root != layer.upper && !make_folders(root)))
+    return failure("cannot make the root");
   over_skeleton = mount_overlay(layer, host_folders, missing);
   if (over_skeleton) return "";
   if (mount(layer.upper.c_str(), root.c_str(), nullptr, MS_BIND, nullptr) != 0)

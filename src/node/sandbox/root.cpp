@@ -310,15 +310,11 @@ std::string change_root(const std::string& root) {
 
 }  // namespace
 
-std::string build_root(const Container& container, const RootFolders& folders,
-                       const std::function<std::string()>& before_change) {
+std::string build_root(const Container& container, const RootFolders& folders) {
   std::vector<OpenVolume> volumes;
   if (std::string problem = open_volumes(container.mounts, volumes); !problem.empty())
     return problem;
-  if (!container.private_root) {
-    std::string problem = before_change();
-    return problem.empty() ? attach_volumes(volumes) : problem;
-  }
+  if (!container.private_root) return attach_volumes(volumes);
   Root building{folders};
   if (std::string problem = make_root(container, volumes, folders, building.over_skeleton);
       !problem.empty())
@@ -340,7 +336,6 @@ std::string build_root(const Container& container, const RootFolders& folders,
     if (std::string problem = mask_machine(root, empty_folder(folders.skeleton)); !problem.empty())
       return problem;
   }
-  if (std::string problem = before_change(); !problem.empty()) return problem;
   if (std::string problem = change_root(root); !problem.empty()) return problem;
   if (std::string problem = make_image_volumes(container); !problem.empty()) return problem;
   if (std::string problem = attach_volumes(volumes); !problem.empty()) return problem;

@@ -301,22 +301,19 @@ void Shim::start(const std::string& container, int run) {
           pod_.transient_folder + "/" + container + "." + std::to_string(run) + ".json", launch);
       !problem.empty())
     return fail(problem);
-  const auto prepare = [&]() -> std::string {
-    if (!running->log.open(pod_.log_folder + "/" + container + "/" + std::to_string(run) + ".log"))
-      return std::string("cannot open the log: ") + strerror(errno);
-    for (const std::string& refusal : make_cgroups(launch.cgroups))
-      journal_.append("refused " + refusal);
-    if (std::any_of(launch.cgroups.begin(), launch.cgroups.end(),
-                    [](const Cgroup& each) { return !each.is_new; }))
-      running->oom_kills_before = oom_kills(launch.cgroups);
-    open_low_ports(pod_, launch);
-    return "";
-  };
+  if (!running->log.open(pod_.log_folder + "/" + container + "/" + std::to_string(run) + ".log")) {
+    return fail(std::string("cannot open the log: ") + strerror(errno));
+  }
+  for (const std::string& refusal : make_cgroups(launch.cgroups))
+    journal_.append("refused " + refusal);
+  if (std::any_of(launch.cgroups.begin(), launch.cgroups.end(),
+                  [](const Cgroup& each) { return !each.is_new; }))
+    running->oom_kills_before = oom_kills(launch.cgroups);
+  open_low_ports(pod_, launch);
   const Running* beside = launch.processes_of.empty() ? nullptr : find(launch.processes_of);
   const Spawned spawned =
       launch.processes_of.empty() || beside != nullptr
-          ? spawn(launch, {folder_, pod_.transient_folder}, beside != nullptr ? beside->pid : -1,
-                  prepare)
+          ? spawn(launch, {folder_, pod_.transient_folder}, beside != nullptr ? beside->pid : -1)
           : Spawned{.problem = "the target container " + launch.processes_of + " is not running"};
   if (!spawned.problem.empty()) {
     remove_cgroups(launch.cgroups);

@@ -22,6 +22,8 @@
 #include "node/sandbox/privileges.h"
 #include "node/sandbox/resource_limits.h"
 #include "node/sandbox/root.h"
+#include "node/sandbox/user_namespace.h"
+#include "node/shim/borrowed_memory.h"
 #include "node/shim/descriptors.h"
 #include "node/shim/files.h"
 #include "node/shim/terminal.h"
@@ -53,35 +55,11 @@ struct Streams {
   int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1};
   int terminal[2] = {-1, -1};  // a socket on which the terminal comes
   int gate[2] = {-1, -1};      // and one for the questions of a container that waits for a port
-  int ready[2] = {-1, -1};     // says which control groups there are
 };
-
-constexpr char kMade = '1', kRefused = '0';
-
-// Until the shim has made the control groups. Those it could not make are not entered.
-std::string enter_when_made(std::vector<Cgroup> cgroups, int ready) {
-  std::string made(cgroups.size() + 1, kRefused);
-  ssize_t count = 0;
-  while ((count = read(ready, made.data(), made.size())) < 0 && errno == EINTR) {
-  }
-  if (count != static_cast<ssize_t>(made.size())) return "not to be started";  // the shim knows why
-  size_t index = 0;
-  std::erase_if(cgroups, [&](const Cgroup&) { return made[index++] != kMade; });
-  return enter_cgroups(cgroups);
-}
-
-std::string which_are_made(const std::vector<Cgroup>& wanted, const std::vector<Cgroup>& made) {
-  std::string out;
-  for (const Cgroup& each : wanted) {
-    const bool found = std::any_of(made.begin(), made.end(),
-                                   [&](const Cgroup& one) { return one.folder == each.folder; });
-    out += found ? kMade : kRefused;
-  }
-  return out + kMade;
-}
 
 std::string confine_and_execute(const Container& container, const PodPlaces& places,
                                 const Streams& streams) {
+  if (std::string problem = enter_cgroups(container.cgroups); !problem.empty()) return problem;
   // A shim that holds its pod's memory has no mounts of its own: ours were the host's until now.
   if (pod_memory() >= 0) {
     if (std::string problem = part_mounts(); !problem.empty()) return problem;
@@ -99,8 +77,7 @@ std::string confine_and_execute(const Container& container, const PodPlaces& pla
                             container.host_ipc ? "/dev/shm" : places.transient + "/shm",
                             parent_of(parent_of(places.run)) + "/skeleton",
                             container.host_ipc ? -1 : pod_memory()};
-  const auto enter = [&] { return enter_when_made(container.cgroups, streams.ready[0]); };
-  if (std::string problem = build_root(container, folders, enter); !problem.empty()) return problem;
+  if (std::string problem = build_root(container, folders); !problem.empty()) return problem;
   if (container.terminal) {
     if (std::string problem = open_terminal(container, streams.terminal[1]); !problem.empty())
       return problem;
@@ -114,11 +91,10 @@ std::string confine_and_execute(const Container& container, const PodPlaces& pla
   return execute(container);
 }
 
-[[noreturn]] void run_child(const Container& container, const PodPlaces& places,
-                            const Streams& streams, int report) {
+// Returns only when it failed, and why.
+std::string become(const Container& container, const PodPlaces& places, const Streams& streams) {
   setsid();
   restore_signals();
-  close(streams.ready[1]);  // the shim's end alone keeps it open
   if (!container.terminal) {
     const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(container.input ? streams.in[0] : null, STDIN_FILENO);
@@ -126,9 +102,7 @@ std::string confine_and_execute(const Container& container, const PodPlaces& pla
     dup2(streams.err[1], STDERR_FILENO);
   }
   umask(022);
-  const std::string problem = confine_and_execute(container, places, streams);
-  write_all(report, problem.data(), problem.size());
-  _exit(127);
+  return confine_and_execute(container, places, streams);
 }
 
 // A pid namespace, so that whatever the container starts dies with its first process; mounts of its
@@ -158,6 +132,41 @@ pid_t clone_child(const Container& container, pid_t beside, std::string& problem
 
 bool make_pipe(int (&ends)[2]) {
   return pipe2(ends, O_CLOEXEC) == 0;
+}
+
+// Where nobody else is beside the child, where it is not the one that is killed for want of memory
+// (the kernel would kill us with it), and once: what it allocates is left to us.
+bool can_live_in_our_memory(const Container& container, pid_t beside) {
+  const auto has_memory_limit = [](const Cgroup& cgroup) {
+    return std::any_of(cgroup.limits.begin(), cgroup.limits.end(),
+                       [](const auto& limit) { return limit.first.starts_with("memory."); });
+  };
+  return !in_user_namespace() && has_pid_namespace_each() && beside < 0 && container.run == 0 &&
+         !container.terminal && container.awaited.address.empty() &&
+         !has_unified(container.cgroups) &&
+         std::none_of(container.cgroups.begin(), container.cgroups.end(), has_memory_limit);
+}
+
+pid_t start_apart(const Container& container, const PodPlaces& places, const Streams& streams,
+                  pid_t beside, std::string& problem) {
+  int report[2] = {-1, -1};
+  if (!make_pipe(report)) {
+    problem = failure("cannot make pipes");
+    return -1;
+  }
+  const pid_t pid = clone_child(container, beside, problem);
+  if (pid == 0) {
+    const std::string failed = become(container, places, streams);
+    write_all(report[1], failed.data(), failed.size());
+    _exit(127);
+  }
+  close(report[1]);
+  if (pid > 0) {
+    problem = read_report(report[0]);
+    if (!problem.empty()) waitpid(pid, nullptr, 0);
+  }
+  close(report[0]);
+  return pid;
 }
 
 // -1: the child could not make one, and has waited itself.
@@ -230,46 +239,29 @@ unsigned long long start_ticks(pid_t pid) {
   return at == std::string::npos ? 0 : strtoull(text.c_str() + at + 1, nullptr, 10);
 }
 
-Spawned spawn(const Container& container, const PodPlaces& places, pid_t beside,
-              const std::function<std::string()>& prepare) {
+Spawned spawn(const Container& container, const PodPlaces& places, pid_t beside) {
   Spawned out;
   Streams streams;
-  int report[2] = {-1, -1};
   const auto close_all = [&] {
     close_both(streams.in), close_both(streams.out), close_both(streams.err);
-    close_both(streams.terminal), close_both(streams.gate), close_both(streams.ready);
-    close_both(report);
+    close_both(streams.terminal), close_both(streams.gate);
   };
   const auto make_sockets = [](int(&ends)[2]) {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0;
   };
-  const bool made = make_pipe(report) && make_pipe(streams.ready) &&
-                    (container.terminal ? make_sockets(streams.terminal)
-                                        : make_pipe(streams.out) && make_pipe(streams.err) &&
-                                              (!container.input || make_pipe(streams.in)));
+  const bool made = container.terminal ? make_sockets(streams.terminal)
+                                       : make_pipe(streams.out) && make_pipe(streams.err) &&
+                                             (!container.input || make_pipe(streams.in));
   if (!made || (!container.awaited.address.empty() && !make_sockets(streams.gate))) {
     out.problem = failure("cannot make pipes");
     close_all();
     return out;
   }
-  // A v2 group is there before the child, which is born into it.
-  const bool is_born_into_group = has_unified(container.cgroups);
-  if (is_born_into_group) out.problem = prepare();
-  const std::vector<Cgroup> wanted = container.cgroups;
-  const pid_t pid = out.problem.empty() ? clone_child(container, beside, out.problem) : -1;
-  if (pid == 0) run_child(container, places, streams, report[1]);
-  close(std::exchange(report[1], -1));
-  if (pid > 0) {
-    if (!is_born_into_group) out.problem = prepare();
-    if (out.problem.empty()) {
-      const std::string groups = which_are_made(wanted, container.cgroups);
-      write_all(streams.ready[1], groups.data(), groups.size());
-    }
-    close(std::exchange(streams.ready[1], -1));
-    if (std::string said = read_report(report[0]); out.problem.empty())
-      out.problem = std::move(said);
-    if (!out.problem.empty()) waitpid(pid, nullptr, 0);
-  }
+  const pid_t pid = can_live_in_our_memory(container, beside)
+                        ? clone_in_our_memory(
+                              CLONE_NEWNS | CLONE_NEWPID,
+                              [&] { return become(container, places, streams); }, out.problem)
+                        : start_apart(container, places, streams, beside, out.problem);
   if (out.problem.empty()) {
     out.pid = pid;
     if (container.terminal) {

@@ -2,7 +2,6 @@
 // A container's first process: cloned by the shim, confined (node/sandbox), then the user's
 // command.
 
-#include <functional>
 #include <string>
 #include <sys/types.h>
 
@@ -24,11 +23,8 @@ struct PodPlaces {
 };
 
 // Returns when the command has been executed or could not be. Where each container has processes
-// of its own, it sees those of `beside`; -1: nobody's. `prepare` makes what the command needs and
-// its root does not, the control groups among it, while the container's process builds the root; it
-// may take groups out of `container`, and answers why the command cannot be.
-Spawned spawn(const Container& container, const PodPlaces& places, pid_t beside,
-              const std::function<std::string()>& prepare);
+// of its own, it sees those of `beside`; -1: nobody's.
+Spawned spawn(const Container& container, const PodPlaces& places, pid_t beside = -1);
 
 // Once, in the first process of all, for its children: none of them ignores a signal or handles it.
 void forget_ignored_signals();
