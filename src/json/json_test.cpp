@@ -210,6 +210,29 @@ const EqualRow kEqual[] = {
     {R"({"a":null})", R"({})", false},
 };
 
+TEST(Json, EscapesEveryByteThatNeedsItWhereverItStands) {
+  struct Row {
+    char byte;
+    const char* written;
+  };
+  const Row rows[] = {{'"', "\\\""},       {'\\', "\\\\"}, {'\n', "\\n"},    {'\0', "\\u0000"},
+                      {'\x1f', "\\u001f"}, {' ', " "},     {'\x7f', "\x7f"}, {'a', "a"}};
+  for (const Row& row : rows) {
+    for (size_t before = 0; before < 36; ++before) {
+      for (const size_t after : {0, 1, 15, 16, 17}) {
+        const std::string head(before, 'x'), tail(after, '~');
+        const std::string text = head + row.byte + tail,
+                          written = "\"" + head + row.written + tail + "\"";
+        EXPECT_EQ(to_text(Json(text)), written);
+        EXPECT_EQ(to_text(JsonObject{{text, 1}, {"b", JsonObject()}}),
+                  "{" + written + ":1,\"b\":{}}");
+      }
+    }
+  }
+  EXPECT_EQ(to_text(Json("\xc3\xa9 and sixteen more \xe2\x82\xac")),
+            "\"\xc3\xa9 and sixteen more \xe2\x82\xac\"");
+}
+
 TEST(Json, ComparesDeeplyAndNumbersByValue) {
   for (const EqualRow& row : kEqual) {
     EXPECT_EQ(equal(json(row.left), json(row.right)), row.is_equal) << row.left << " " << row.right;

@@ -3,14 +3,21 @@
 // with.
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <utility>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "json/json.h"
 
 namespace yard {
 
 namespace {
+
+constexpr size_t kLikelySize = 512;
 
 // What stands after the backslash: 0 for a byte that is written as it is, 'u' for \u00XX.
 constexpr std::array<char, 256> kEscapes = [] {
@@ -34,6 +41,41 @@ void append_escape(std::string& out, unsigned char byte) {
   out += "00";
   out += kHexDigits[byte >> 4];
   out += kHexDigits[byte & 15];
+}
+
+// How many bytes at its beginning are written as they are.
+size_t plain_bytes(std::string_view text) {
+  size_t at = 0;
+#ifdef __SSE2__
+  const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'),
+                last_escaped = _mm_set1_epi8(0x1f);
+  for (; at + sizeof(__m128i) <= text.size(); at += sizeof(__m128i)) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + at));
+    const __m128i below = _mm_cmpeq_epi8(_mm_min_epu8(bytes, last_escaped), bytes);
+    const __m128i named =
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash));
+    const int escaped = _mm_movemask_epi8(_mm_or_si128(below, named));
+    if (escaped != 0) return at + static_cast<size_t>(std::countr_zero(unsigned(escaped)));
+  }
+#endif
+  while (at < text.size() && kEscapes[static_cast<unsigned char>(text[at])] == 0)
+    ++at;
+  return at;
+}
+
+// A member's name with what stands around it, in one piece.
+void append_name(std::string& out, char before, std::string_view name) {
+  if (plain_bytes(name) != name.size()) {
+    out += before;
+    append_quoted(out, name);
+    out += ':';
+    return;
+  }
+  const size_t at = out.size();
+  out.append(name.size() + 4, '"');
+  out[at] = before;
+  name.copy(out.data() + at + 2, name.size());
+  out.back() = ':';
 }
 
 template <typename Number>
@@ -141,9 +183,7 @@ void append_pretty(std::string& out, const Json& value, int depth) {
 }  // namespace
 
 void append_quoted(std::string& out, std::string_view text) {
-  size_t plain = 0;
-  while (plain < text.size() && kEscapes[static_cast<unsigned char>(text[plain])] == 0)
-    ++plain;
+  const size_t plain = plain_bytes(text);
   if (plain == text.size()) {
     // Nearly every text: one look at the room that is left, where three appends would be three.
     const size_t at = out.size();
@@ -166,13 +206,10 @@ void append_quoted(std::string& out, std::string_view text) {
 
 void append_text(std::string& out, const Json& value) {
   if (const JsonObject* object = value.if_object()) {
-    out += '{';
-    bool first = true;
+    if (object->empty()) out += '{';
+    char before = '{';
     for (const auto& member : *object) {
-      if (!first) out += ',';
-      first = false;
-      append_quoted(out, member.key());
-      out += ':';
+      append_name(out, std::exchange(before, ','), member.key());
       append_text(out, member.value());
     }
     out += '}';
@@ -192,6 +229,7 @@ void append_text(std::string& out, const Json& value) {
 
 std::string to_text(const Json& value) {
   std::string out;
+  if (value.is_structured()) out.reserve(kLikelySize);
   append_text(out, value);
   return out;
 }

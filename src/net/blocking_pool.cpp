@@ -16,12 +16,14 @@ BlockingPool::~BlockingPool() {
 }
 
 void BlockingPool::submit(Task task) {
-  std::lock_guard lock(mutex_);
-  tasks_.push_back(std::move(task));
-  if (tasks_.size() > idle_ && threads_.size() < kMaxThreads) {
-    threads_.emplace_back([this] { work(); });
+  {
+    std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    if (tasks_.size() > idle_ && threads_.size() < kMaxThreads) {
+      threads_.emplace_back([this] { work(); });
+    }
   }
-  wake_.notify_one();
+  wake_.notify_one();  // who is woken finds the lock free
 }
 
 size_t BlockingPool::waiting() const {

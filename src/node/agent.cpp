@@ -190,6 +190,10 @@ void Agent::sync(const std::string& uid) {
     return;
   }
   if (shut_down_since_) look_at_shutdown();
+  // Nothing of it runs any more, and what there is to tell follows the write that is under way.
+  if (const PodRecord* record = pod.busy ? runtime_.find(pod.uid) : nullptr;
+      record != nullptr && !record->alive)
+    return;
   judge_shim(pod, *object);
   PodWorld world = observe(pod, client_.tree(object));
   PodPlan plan = plan_pod(world);

@@ -286,12 +286,20 @@ Result<std::vector<FilterStep>> filter_of_file(const std::string& name, uint64_t
   return profile_filter(profile.value, capabilities);
 }
 
+// Nearly all containers have the same capabilities: the last answer is kept.
+std::string default_filter_text(uint64_t capabilities) {
+  thread_local std::pair<uint64_t, std::string> last;
+  if (last.second.empty() || last.first != capabilities)
+    last = {capabilities, filter_text(default_filter(capabilities))};
+  return last.second;
+}
+
 std::optional<LaunchRefusal> set_system_calls(ContainerLaunch& launch, const Json& pod,
                                               const Json& container, const LaunchFacts& facts) {
   const SeccompChoice choice = seccomp_choice(pod, container);
   if (!choice.filtered) return std::nullopt;
   if (choice.file.empty()) {
-    launch.system_calls = filter_text(default_filter(launch.capabilities));
+    launch.system_calls = default_filter_text(launch.capabilities);
     return std::nullopt;
   }
   auto filter = filter_of_file(choice.file, launch.capabilities, facts);

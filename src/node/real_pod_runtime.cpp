@@ -392,11 +392,10 @@ void RealPodRuntime::read_journal(Pod& pod) {
   if (fd < 0) return;
   std::string text;
   char buffer[16384];
-  ssize_t count = 0;
-  while (text.size() < kMostJournal &&
-         (count = pread(fd, buffer, sizeof buffer,
-                        static_cast<off_t>(pod.journal_read + text.size()))) > 0) {
-    text.append(buffer, static_cast<size_t>(count));
+  ssize_t count = sizeof buffer;
+  while (text.size() < kMostJournal && count == sizeof buffer) {
+    count = pread(fd, buffer, sizeof buffer, static_cast<off_t>(pod.journal_read + text.size()));
+    if (count > 0) text.append(buffer, static_cast<size_t>(count));
   }
   close(fd);
   std::string_view rest = text;
