@@ -26,7 +26,7 @@ bench: ## costs beside a real kube-apiserver + etcd, runc and podman, minutes (d
 	@tools/setup bench
 	@tools/build
 	@tools/build yard_bench yard_stamp
-	@bench/peers/build server || true
+	@bench/peers/build server operator || true
 	@bench/run $(if $(QUICK),--quick)
 
 conformance: ## the stock Kubernetes conformance tests against us, an hour; needs Go 1.24

@@ -10,9 +10,12 @@ import time
 
 import yaml
 
+import training_peer
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 JOBS, NODES = 1000, 100
 PLAYED_S = 2.5           # how long a played pod runs
+PEER_LONGEST_S = 300
 RANK_CPU = "print('cpu', __import__('time').process_time(), flush=True)"
 PATH = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
 
@@ -182,17 +185,15 @@ def states(api):
     return [row["cells"][1] for row in table["rows"]]
 
 
-def thousand(run, start_ours, stop, load):
-    folder = run.folder("ours-thousand")
-    server = start_ours(folder, "--simulate", f"nodes={NODES},cpu=64,memory=512Gi")
+def make_thousand(run, server, api, load, longest_s):
+    """How long until all of them have reached a state, and the processor time of all who served that."""
     body = os.path.join(run.scratch, "pytorchjob.json")
     with open(body, "w", encoding="utf-8") as stream:
         json.dump(job_body(), stream)
-    api = Socket(folder)
     before, began = server.processor_seconds(), time.monotonic()
-    made = load(server, "create", connections=8, count=JOBS, body=body, path=PATH, prefix="t")
+    load(server, "create", connections=8, count=JOBS, body=body, path=PATH, prefix="t")
     found = {}
-    while "succeeded" not in found and time.monotonic() - began < 60:
+    while "succeeded" not in found and time.monotonic() - began < longest_s:
         now = states(api)
         passed = time.monotonic() - began
         if len(now) == JOBS and all(state in ("Running", "Succeeded") for state in now):
@@ -201,9 +202,32 @@ def thousand(run, start_ours, stop, load):
             found["succeeded"] = passed
         time.sleep(0.1)
     found["cpu"] = server.processor_seconds() - before
-    found["created"] = made["seconds"] if "seconds" in made else 0
-    run.figures.setdefault(("thousand", "ours"), []).append(found)
+    run.figures.setdefault(("thousand", server.name), []).append(found)
+
+
+def thousand(run, start_ours, stop, load):
+    folder = run.folder("ours-thousand")
+    server = start_ours(folder, "--simulate", f"nodes={NODES},cpu=64,memory=512Gi")
+    make_thousand(run, server, Socket(folder), load, 60)
     stop(server)
+
+
+def thousand_of_peer(run, start_peer, stop, load):
+    """Minutes. The operator has no part in the start or the memory of its server."""
+    if not training_peer.is_built():
+        run.notes.append("training-operator is not built (bench/peers/build operator): its thousand jobs were not measured.")
+        return
+    server = start_peer(run.folder("peer-thousand"))
+    operator = training_peer.Operator(server.folder, run.scratch)
+    try:
+        server.pids.append(operator.process.pid)
+        player = training_peer.Player(operator.peer, PLAYED_S)
+        make_thousand(run, server, operator.peer.again(), load, PEER_LONGEST_S)
+        player.over = True
+    finally:
+        operator.stop()
+        server.pids.pop()
+        stop(server)
 
 
 def rows(made, Bar):
@@ -217,8 +241,8 @@ def rows(made, Bar):
     made.add("a look at a job of 1,000 replicas that run", "plan steady_ms", unit="ms", bar=Bar("≤ 5 ms", ours_at_most=5))
     made.add("a look while they are made, 50 at a time", "plan making_ms", unit="ms", bar=Bar("≤ 5 ms", ours_at_most=5))
     made.add("all looks until they are made", "plan all_ms", unit="ms")
-    title = f"{JOBS:,} PyTorchJobs × 4 on {NODES} simulated nodes"
+    title = f"{JOBS:,} PyTorchJobs × 4, pods played, beside training-operator"
     made.add(f"{title}: all Running", "thousand", "running", unit="s", bar=Bar("≤ 3 s", ours_at_most=3))
     made.add(f"{title}: all Succeeded ({PLAYED_S} s of it played)", "thousand", "succeeded", unit="s",
              bar=Bar("≤ 6 s", ours_at_most=6))
-    made.add(f"{title}: server CPU", "thousand", "cpu", unit="s")
+    made.add(f"{title}: CPU of all that serve", "thousand", "cpu", unit="s")

@@ -10,19 +10,20 @@
 
 namespace yard {
 
+// What every event needs stands first, in as few cache lines as it takes.
 struct WatchHub::Watcher {
-  WatchRequest request;
   std::shared_ptr<HttpStream> stream;
+  Revision seen = 0;  // everything up to here has been sent
+  size_t initial_bytes =
+      0;              // it asked for these: they do not count against what it may have waiting
+  uint32_t form = 0;  // watchers with equal forms share encoded lines
+  bool columns_sent = false;
+  bool gone = false;
+  WatchRequest request;
   Topic* topic = nullptr;
   WatcherList::iterator place;
   StandingRights::Hold rights;
   TimerId timeout = 0;
-  Revision seen = 0;  // everything up to here has been sent
-  size_t initial_bytes =
-      0;  // it asked for these: they do not count against what it may have waiting
-  bool columns_sent = false;
-  bool gone = false;
-  uint32_t form = 0;  // watchers with equal forms share encoded lines
 };
 
 struct WatchHub::Topic {
@@ -200,8 +201,8 @@ void WatchHub::send_event(Watcher& watcher, const StoreEventPtr& event, Encoded*
   if (type == nullptr) return;
   const Kind& kind = *watcher.request.kind;
   const bool with_columns =
-      watcher.request.rendering.representation.form == Representation::Form::Table &&
-      !watcher.columns_sent;
+      !watcher.columns_sent &&
+      watcher.request.rendering.representation.form == Representation::Form::Table;
   watcher.columns_sent = true;
   const std::string_view type_name = type;
   // An object that leaves the selection is shown as it last was inside it, at the revision of the

@@ -313,6 +313,7 @@ void Connection::open_stream(int status, const Headers& headers,
   phase_ = Phase::Streaming;
   stream_ended_ = false;
   stream_ = std::move(stream);
+  stream_->connection = this;
   io_->counters().streams.fetch_add(1, std::memory_order_relaxed);
   outgoing_.open_stream(std::move(head), framing);
   flush_soon();
@@ -345,6 +346,7 @@ bool Connection::upgrade(const Headers& headers, std::shared_ptr<StreamState> st
   stream_ended_ = lingers_ = false;
   reading_paused_ = true;
   stream_ = std::move(stream);
+  stream_->connection = this;
   io_->counters().streams.fetch_add(1, std::memory_order_relaxed);
   outgoing_.open_stream(std::move(head), Outgoing::Framing::UntilClose);
   arm(Wait::Tunnel);
@@ -383,6 +385,7 @@ void Connection::close_stream() {
   stream_.reset();
   frame_bytes_in_flight_ = 0;
   io_->counters().streams.fetch_sub(1, std::memory_order_relaxed);
+  stream->connection = nullptr;
   stream->closed = true;
   stream->queued = 0;
   // They hold what holds the stream. One of them may be running: they go when it has returned.
@@ -418,7 +421,7 @@ void Connection::seal() {
   if (waiting_writable_ || phase_ == Phase::Closed) return;
   const size_t began = io_->output.size();
   while (!outgoing_.empty() && io_->output.size() - began + kRecordSize <= kSendSize) {
-    transport_->write(outgoing_.next(io_->record));
+    transport_->write(outgoing_.next(io_->record, io_->chunk));
   }
   frame_bytes_in_flight_ += outgoing_.take_frame_bytes_sent();
 }

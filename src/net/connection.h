@@ -17,11 +17,14 @@
 
 namespace yard {
 
+class Connection;
+
 // What a stream's two ends share.
 struct StreamState {
   std::atomic<size_t> queued = 0;  // bytes written and not yet taken by the kernel
   std::atomic<bool> closed = false;
-  std::function<void()> on_closed;  // I/O thread only, as all that follows
+  Connection* connection = nullptr;  // while it is open; I/O thread only, as all that follows
+  std::function<void()> on_closed;
   // Of an upgraded connection (net/tunnel.h):
   std::function<void(std::string_view)> on_bytes;
   std::function<void()> on_drained;

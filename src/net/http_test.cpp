@@ -200,8 +200,9 @@ HttpResponse text_body(std::string text) {
 
 std::string all_of(Outgoing& outgoing) {
   std::string all, record(kRecordSize, '\0');
+  SharedChunk chunk;
   while (!outgoing.empty()) {
-    std::string_view piece = outgoing.next(record);
+    std::string_view piece = outgoing.next(record, chunk);
     EXPECT_LE(piece.size(), kRecordSize);
     if (piece.empty()) {
       ADD_FAILURE() << "no progress";
@@ -236,6 +237,27 @@ TEST(Outgoing, joins_frames_into_one_chunk_and_splits_large_ones) {
   EXPECT_EQ(all_of(outgoing), "3ff8\r\n" + std::string(16376, 'x') + "\r\ne28\r\n" +
                                   std::string(3624, 'x') + "\r\n0\r\n\r\n");
   EXPECT_EQ(outgoing.take_frame_bytes_sent(), 20000u);
+}
+
+TEST(Outgoing, connections_one_after_the_other_share_the_chunk_of_one_frame) {
+  const auto one = std::make_shared<const std::string>("event one\n");
+  const auto two = std::make_shared<const std::string>("event two\n");
+  std::vector<char> record(kRecordSize);
+  SharedChunk chunk;
+  const char* shared = nullptr;
+  for (const SharedBytes& frame : {one, one, two, one}) {
+    Outgoing outgoing;
+    outgoing.open_stream("", Outgoing::Framing::Chunked);
+    outgoing.add_frame(frame);
+    const std::string_view sent = outgoing.next(record, chunk);
+    EXPECT_EQ(sent, "a\r\n" + *frame + "\r\n");
+    EXPECT_TRUE(outgoing.empty());
+    EXPECT_EQ(outgoing.take_frame_bytes_sent(), frame->size());
+    if (shared == nullptr) shared = sent.data();
+    EXPECT_EQ(sent.data(), shared) << "one place for all";
+    outgoing.end_stream();
+    EXPECT_EQ(outgoing.next(record, chunk), "0\r\n\r\n");
+  }
 }
 
 TEST(Outgoing, a_header_value_cannot_end_the_head) {

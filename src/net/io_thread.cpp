@@ -70,9 +70,8 @@ bool IoThread::post(Task task) {
   return push(std::move(message));
 }
 
-bool IoThread::post_frame(std::shared_ptr<Connection> connection,
-                          std::shared_ptr<StreamState> stream, SharedBytes frame) {
-  return push({{}, std::move(connection), std::move(stream), std::move(frame)});
+bool IoThread::post_frame(std::shared_ptr<StreamState> stream, SharedBytes frame) {
+  return push({{}, std::move(stream), std::move(frame)});
 }
 
 bool IoThread::push(Message message) {
@@ -90,10 +89,10 @@ void IoThread::drain() {
   draining_ = true;
   inbox_.take(batch_);
   for (Message& message : batch_) {
-    if (message.frame) {
-      message.connection->add_frame(message.stream, std::move(message.frame));
-    } else {
+    if (!message.frame) {
       message.task();
+    } else if (Connection* connection = message.stream->connection) {
+      connection->add_frame(message.stream, std::move(message.frame));
     }
     message = Message();
   }
@@ -124,6 +123,7 @@ void IoThread::flush_turn() {
     sealed_ends_.clear();
   }
   to_flush_.clear();
+  chunk = SharedChunk();
 }
 
 void IoThread::add(std::shared_ptr<Connection> connection) {

@@ -43,8 +43,7 @@ class IoThread {
 
   // Any thread. False when the thread has ended; the task is then destroyed unrun.
   bool post(Task task);
-  bool post_frame(std::shared_ptr<Connection> connection, std::shared_ptr<StreamState> stream,
-                  SharedBytes frame);
+  bool post_frame(std::shared_ptr<StreamState> stream, SharedBytes frame);
 
   // What follows is for the thread itself.
   boost::asio::io_context& context() { return context_; }
@@ -66,12 +65,12 @@ class IoThread {
   size_t receiving = 0;                  // bytes of bodies that are not whole yet
   std::string output;                    // bytes on their way to one socket
   std::array<char, kRecordSize> record;  // plaintext on its way into one TLS record
+  SharedChunk chunk;                     // the same, for many
   std::array<char, 64 * 1024> input;     // bytes just read
 
  private:
   struct Message {
     Task task;  // or a frame for a stream:
-    std::shared_ptr<Connection> connection;
     std::shared_ptr<StreamState> stream;
     SharedBytes frame;
   };

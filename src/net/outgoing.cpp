@@ -7,6 +7,12 @@
 
 namespace yard {
 
+namespace {
+
+constexpr size_t kChunkFrame = 8;  // four hexadecimal digits and two line ends
+
+}  // namespace
+
 std::string_view reason_phrase(int status) {
   switch (status) {
     case 101: return "Switching Protocols";
@@ -98,7 +104,8 @@ bool Outgoing::empty() const {
   return is_stream_ ? frames_waiting_ == 0 : !has_body_ || index_ >= pieces();
 }
 
-std::string_view Outgoing::next(std::span<char> record) {
+std::string_view Outgoing::next(std::span<char> record, SharedChunk& chunk) {
+  if (is_one_chunk()) return take_one_chunk(chunk);
   // A large piece is encrypted where it lies.
   if (head_at_ == head_.size() && !is_stream_ && has_body_ && index_ < pieces()) {
     std::string_view rest = piece(index_).substr(offset_);
@@ -155,12 +162,30 @@ size_t Outgoing::join_pieces(std::span<char> into) {
   return size;
 }
 
+// A single frame that fits: the event of a watch that keeps up.
+bool Outgoing::is_one_chunk() const {
+  return is_stream_ && framing_ == Framing::Chunked && head_at_ == head_.size() &&
+         !owes_last_chunk_ && frames_.size() == 1 && offset_ == 0 &&
+         frames_waiting_ + kChunkFrame <= kRecordSize;
+}
+
+std::string_view Outgoing::take_one_chunk(SharedChunk& chunk) {
+  if (chunk.frame != frames_.front()) {
+    chunk.frame = frames_.front();
+    chunk.bytes.clear();
+    fmt::format_to(std::back_inserter(chunk.bytes), "{:x}\r\n", frames_waiting_);
+    chunk.bytes.append(*chunk.frame).append("\r\n");
+  }
+  frames_.clear();
+  frame_bytes_sent_ += std::exchange(frames_waiting_, 0);
+  return chunk.bytes;
+}
+
 // All that waits and fits becomes one chunk; the last chunk follows when the stream has ended.
 size_t Outgoing::join_chunk(std::span<char> into) {
   static constexpr std::string_view kLastChunk = "0\r\n\r\n";
-  constexpr size_t kFrame = 8;  // four hexadecimal digits and two line ends
   size_t size = 0;
-  size_t overhead = framing_ == Framing::Chunked ? kFrame : 0;
+  size_t overhead = framing_ == Framing::Chunked ? kChunkFrame : 0;
   if (frames_waiting_ > 0 && into.size() > overhead) {
     size_t chunk = std::min(frames_waiting_, into.size() - overhead);
     if (overhead > 0) size += fmt::format_to_n(into.data(), into.size(), "{:x}\r\n", chunk).size;

@@ -20,6 +20,12 @@ size_t body_size(const HttpResponse& response);
 // A value a handler gave must not be able to end the head.
 void append_header(std::string& head, std::string_view name, std::string_view value);
 
+// One frame as the chunk that carries it, kept while one connection after the other sends it.
+struct SharedChunk {
+  SharedBytes frame;
+  std::string bytes;
+};
+
 class Outgoing {
  public:
   enum class Framing { Chunked, UntilClose, NoBody };
@@ -33,8 +39,8 @@ class Outgoing {
 
   bool empty() const;
   // The next at most kRecordSize bytes: a view of what is queued, or joined in `record` (of
-  // kRecordSize). Valid until the next call.
-  std::string_view next(std::span<char> record);
+  // kRecordSize), or `chunk`. Valid until the next call.
+  std::string_view next(std::span<char> record, SharedChunk& chunk);
   // Frame bytes that next() has handed out since this was last asked.
   size_t take_frame_bytes_sent();
   void clear();
@@ -44,6 +50,8 @@ class Outgoing {
   size_t pieces() const;
   size_t join_pieces(std::span<char> into);
   size_t join_chunk(std::span<char> into);
+  bool is_one_chunk() const;
+  std::string_view take_one_chunk(SharedChunk& chunk);
 
   std::string head_;
   HttpResponse response_;

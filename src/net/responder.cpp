@@ -9,28 +9,26 @@ namespace {
 class ConnectionStream : public HttpStream {
  public:
   ConnectionStream(std::shared_ptr<Connection> connection, std::shared_ptr<StreamState> state)
-      : connection_(std::move(connection)), state_(std::move(state)) {}
+      : state_(std::move(state)), io_(&connection->io()), connection_(std::move(connection)) {}
   ~ConnectionStream() override { close(); }
 
   void write(SharedBytes bytes) override {
     if (!bytes || bytes->empty() || state_->closed) return;
     size_t size = bytes->size();
     state_->queued += size;
-    if (!connection_->io().post_frame(connection_, state_, std::move(bytes)))
-      state_->queued -= size;
+    if (!io_->post_frame(state_, std::move(bytes))) state_->queued -= size;
   }
 
   void close() override {
     if (close_asked_.exchange(true) || state_->closed) return;
-    connection_->io().post(
-        [connection = connection_, state = state_] { connection->end_stream(state); });
+    io_->post([connection = connection_, state = state_] { connection->end_stream(state); });
   }
 
   size_t queued_bytes() const override { return state_->closed ? 0 : state_->queued.load(); }
 
   void on_closed(std::function<void()> callback) override {
     auto shared = std::make_shared<std::function<void()>>(std::move(callback));
-    bool posted = connection_->io().post([state = state_, shared] {
+    bool posted = io_->post([state = state_, shared] {
       if (state->closed) {
         (*shared)();
       } else {
@@ -41,8 +39,9 @@ class ConnectionStream : public HttpStream {
   }
 
  private:
-  std::shared_ptr<Connection> connection_;
   std::shared_ptr<StreamState> state_;
+  IoThread* io_;  // the connection's own: a write leaves the connection to its thread
+  std::shared_ptr<Connection> connection_;
   std::atomic<bool> close_asked_ = false;
 };
 

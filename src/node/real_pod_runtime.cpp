@@ -373,12 +373,11 @@ void RealPodRuntime::on_readable(const std::string& uid) {
   bool ended = false;
   // Messages only wake us; the journal says what has happened.
   while ((size = recv(pod->socket, message, sizeof message, MSG_DONTWAIT)) != 0) {
-    if (size > 0 && std::string_view(message, static_cast<size_t>(size)).starts_with("error ")) {
-      log_warning("shim of {}/{}: {}", pod->record.ns, pod->record.name,
-                  std::string_view(message, static_cast<size_t>(size)));
-    }
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) break;
+    const std::string_view words(message, static_cast<size_t>(size));
+    if (words.starts_with("error "))
+      log_warning("shim of {}/{}: {}", pod->record.ns, pod->record.name, words);
   }
   ended = size == 0 || (size < 0 && errno != EAGAIN);
   const size_t before = pod->journal_read;
@@ -404,8 +403,11 @@ void RealPodRuntime::read_journal(Pod& pod) {
     pod.journal_read += end + 1;
     rest.remove_prefix(end + 1);
   }
+  // What a program says of its end is there before its end is; a log's last lines may come later.
+  const bool is_news = rest.data() != text.data();
   for (ContainerRun& run : pod.record.runs) {
-    if (run.exit && run.exit->message.empty()) read_message(pod, run);
+    if (run.exit && run.exit->message.empty() && (is_news || run.exit->code != 0))
+      read_message(pod, run);
   }
 }
 

@@ -19,6 +19,11 @@ void collect(const Schema& schema, std::vector<std::pair<std::string_view, const
   }
 }
 
+// The shorter first: most names are told apart by their length alone.
+bool comes_before(std::string_view left, std::string_view right) {
+  return left.size() != right.size() ? left.size() < right.size() : left < right;
+}
+
 }  // namespace
 
 void Schema::finish() {
@@ -27,8 +32,9 @@ void Schema::finish() {
   by_name_.reserve(fields.size());
   collect(*this, by_name_, 0);
   // Stable: a member of the parent itself hides one of the same name in an inlined message.
-  std::stable_sort(by_name_.begin(), by_name_.end(),
-                   [](const auto& left, const auto& right) { return left.first < right.first; });
+  std::stable_sort(by_name_.begin(), by_name_.end(), [](const auto& left, const auto& right) {
+    return comes_before(left.first, right.first);
+  });
   by_number_.reserve(fields.size());
   for (const Field& field : fields) {
     if (field.number != 0) by_number_.push_back(&field);
@@ -40,7 +46,7 @@ void Schema::finish() {
 const Field* Schema::field(std::string_view json_name) const {
   const auto found = std::lower_bound(
       by_name_.begin(), by_name_.end(), json_name,
-      [](const auto& entry, std::string_view wanted) { return entry.first < wanted; });
+      [](const auto& entry, std::string_view wanted) { return comes_before(entry.first, wanted); });
   return found != by_name_.end() && found->first == json_name ? found->second : nullptr;
 }
 
