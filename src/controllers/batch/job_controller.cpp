@@ -124,7 +124,6 @@ void JobController::hear_job(const ObjectEvent& event) {
         pods_.add(key_of(kPodResource, *dependent.object));
     return;
   }
-  job_names_[hash_bytes(job.uid())] = key.name;
   if (has_manual_selector(job)) manual_.insert(key);
   jobs_.add(key);
 }
@@ -175,17 +174,20 @@ Plan JobController::plan(const ObjectKey& key) {
   }
   if (is_managed_elsewhere(*object)) {
     memory_.erase(key);
+    job_names_.erase(hash_bytes(object->uid()));
     return {};
   }
   JobFacts facts = job_facts(object->tree());
   if (facts.is_finished() || !facts.is_ours()) {
     memory_.erase(key);
+    job_names_.erase(hash_bytes(facts.uid));
     if (!facts.is_ours()) return {};
     for (const Client::Dependent& dependent : client_.dependents(facts.uid))
       if (dependent.resource == kPodResource && dependent.object->has_finalizers())
         pods_.add(key_of(kPodResource, *dependent.object));
     return {};
   }
+  job_names_[hash_bytes(facts.uid)] = key.name;
   Memory& memory = memory_[key];
   JobPlan planned = plan_job(observe(*object, std::move(facts), memory));
   memory.next_backoff = planned.backoff;
