@@ -1,35 +1,134 @@
-#include "api/object.h"
-
+#include <algorithm>
 #include <charconv>
+#include <memory>
+#include <new>
 #include <utility>
 
+#include "api/object_cold.h"
 #include "base/check.h"
 
 namespace yard {
 
-// Writes the fixed encoding and notes where things stand while writing them.
-class ObjectEncoder {
+namespace {
+
+// Allocates what it is asked for with so many bytes behind it, and says where they begin.
+template <typename T>
+struct WithRoomBehind {
+  using value_type = T;
+  size_t room;
+  char** begin;
+
+  WithRoomBehind(size_t bytes, char** where) : room(bytes), begin(where) {}
+  template <typename Other>
+  WithRoomBehind(const WithRoomBehind<Other>& other)  // NOLINT: allocators convert
+      : room(other.room), begin(other.begin) {}
+  T* allocate(size_t count) {
+    auto* block = static_cast<char*>(::operator new(count * sizeof(T) + room));
+    *begin = block + count * sizeof(T);
+    return reinterpret_cast<T*>(block);
+  }
+  void deallocate(T* block, size_t) { ::operator delete(block); }
+  template <typename Other>
+  bool operator==(const WithRoomBehind<Other>&) const {
+    return true;
+  }
+};
+
+// Hands out the bytes behind an object, in order.
+class Room {
  public:
-  static ObjectPtr encode(const Json& tree, std::vector<std::string> fields, std::string cells) {
-    check(tree.is_object(), "an encoded tree is a JSON object");
-    auto object = std::make_shared<Object>();
-    object->fields_ = std::move(fields);
-    object->cells_ = std::move(cells);
-    // Written where there is room already, and copied once its size is known.
-    thread_local std::string scratch;
-    scratch.clear();
-    ObjectEncoder encoder(*object, scratch);
-    encoder.write_object(tree.get_object());
-    check(scratch.size() < Object::kUnescaped, "an object is smaller than 2 GiB");
-    object->body_ = std::string(scratch);
-    if (scratch.capacity() > kKeptScratch) scratch = std::string();
-    return object;
+  explicit Room(char* begin) : at_(begin) {}
+  template <typename T>
+  std::span<T> array(size_t size) {
+    auto* begin = reinterpret_cast<T*>(at_);
+    at_ += size * sizeof(T);
+    return {begin, size};
+  }
+  template <typename T>
+  std::span<const T> copy(std::span<const T> values) {
+    const std::span<T> place = array<T>(values.size());
+    std::uninitialized_copy(values.begin(), values.end(), place.begin());
+    return place;
+  }
+  std::string_view copy(std::string_view text) {
+    char* begin = at_;
+    at_ = std::copy(text.begin(), text.end(), at_);
+    return {begin, text.size()};
   }
 
  private:
-  static constexpr size_t kKeptScratch = 64 * 1024;
+  char* at_;
+};
 
-  ObjectEncoder(Object& object, std::string& out) : object_(object), out_(out) {}
+}  // namespace
+
+Object::Object() = default;
+Object::~Object() = default;
+
+std::shared_ptr<Object> Object::assemble(const Facts& facts, const Parts& parts) {
+  size_t room = parts.fields.size_bytes() + parts.labels.size_bytes() + parts.owners.size_bytes();
+  for (const std::string_view text :
+       {parts.body, parts.revision_text, parts.body_end, parts.unescaped, parts.cells})
+    room += text.size();
+  for (const std::string_view field : parts.fields)
+    room += field.size();
+
+  char* begin = nullptr;
+  auto object = std::allocate_shared<Object>(WithRoomBehind<Object>(room, &begin));
+  object->facts_ = facts;
+  // What has to be aligned comes first.
+  Room behind(begin);
+  const auto fields = behind.array<std::string_view>(parts.fields.size());
+  object->fields_ = fields;
+  object->labels_ = behind.copy(parts.labels);
+  object->owners_ = behind.copy(parts.owners);
+  object->body_ = behind.copy(parts.body);
+  behind.copy(parts.revision_text);
+  behind.copy(parts.body_end);
+  object->body_ = {object->body_.data(),
+                   parts.body.size() + parts.revision_text.size() + parts.body_end.size()};
+  object->unescaped_ = behind.copy(parts.unescaped);
+  object->cells_ = behind.copy(parts.cells);
+  for (size_t i = 0; i < fields.size(); ++i)
+    new (&fields[i]) std::string_view(behind.copy(parts.fields[i]));
+  return object;
+}
+
+// Writes the fixed encoding and notes where things stand while writing them.
+class ObjectEncoder {
+ public:
+  static ObjectPtr encode(const Json& tree, const std::vector<std::string>& fields,
+                          std::string_view cells) {
+    check(tree.is_object(), "an encoded tree is a JSON object");
+    // One a thread, so that most encodings need no memory but their object's.
+    thread_local ObjectEncoder encoder;
+    return encoder.object(tree.get_object(), fields, cells);
+  }
+
+ private:
+  static constexpr size_t kMostKept = 64 << 10;
+
+  ObjectPtr object(const JsonObject& tree, const std::vector<std::string>& fields,
+                   std::string_view cells) {
+    out_.clear();
+    unescaped_.clear();
+    labels_.clear();
+    owners_.clear();
+    facts_ = {};
+    write_object(tree);
+    check(out_.size() < Object::kUnescaped, "an object is smaller than 2 GiB");
+    fields_.assign(fields.begin(), fields.end());
+    auto made = Object::assemble(facts_, {.body = out_,
+                                          .revision_text = {},
+                                          .body_end = {},
+                                          .unescaped = unescaped_,
+                                          .cells = cells,
+                                          .labels = labels_,
+                                          .owners = owners_,
+                                          .fields = fields_});
+    if (out_.capacity() > kMostKept) out_ = {};
+    return made;
+  }
 
   void write_object(const JsonObject& tree) {
     out_ += R"({"kind":)";
@@ -37,7 +136,7 @@ class ObjectEncoder {
     out_ += R"(,"apiVersion":)";
     append_quoted(out_, member_text(tree, "apiVersion"));
     out_ += ',';
-    object_.type_prefix_ = static_cast<uint32_t>(out_.size());
+    facts_.type_prefix = static_cast<uint32_t>(out_.size());
     out_ += R"("metadata":)";
     const Json* metadata = tree.if_contains("metadata");
     write_metadata(metadata ? metadata->if_object() : nullptr);
@@ -62,36 +161,35 @@ class ObjectEncoder {
       }
     }
     out_ += R"("resourceVersion":")";
-    object_.resource_version_ = {static_cast<uint32_t>(out_.size()), 0};
+    facts_.resource_version = {static_cast<uint32_t>(out_.size()), 0};
     out_ += "\"}";
-    object_.metadata_ = slice_from(start);
+    facts_.metadata = slice_from(start);
   }
 
   void write_metadata_member(std::string_view key, const Json& value) {
     if (value.is_string()) {
       const Slice slice = write_text(value.get_string());
-      if (key == "name") object_.name_ = slice;
-      if (key == "namespace") object_.namespace_ = slice;
-      if (key == "uid") object_.uid_ = slice;
-      if (key == "deletionTimestamp") object_.deleting_ = true;
+      if (key == "name") facts_.name = slice;
+      if (key == "namespace") facts_.ns = slice;
+      if (key == "uid") facts_.uid = slice;
+      if (key == "deletionTimestamp") facts_.deleting = true;
       if (key == "creationTimestamp") {
         if (const auto time = parse_rfc3339(value.get_string()))
-          object_.created_ = unix_seconds(*time);
+          facts_.created = unix_seconds(*time);
       }
     } else if (key == "labels" && value.is_object()) {
       write_labels(value.get_object());
     } else if (key == "ownerReferences" && value.is_array()) {
       write_owners(value.get_array());
     } else {
-      if (key == "generation" && value.is_int64()) object_.generation_ = value.get_int64();
+      if (key == "generation" && value.is_int64()) facts_.generation = value.get_int64();
       if (key == "finalizers" && value.is_array())
-        object_.has_finalizers_ = !value.get_array().empty();
+        facts_.has_finalizers = !value.get_array().empty();
       append_text(out_, value);
     }
   }
 
   void write_labels(const JsonObject& labels) {
-    object_.labels_.reserve(labels.size());
     out_ += '{';
     bool first = true;
     for (const auto& [key, value] : labels) {
@@ -99,7 +197,7 @@ class ObjectEncoder {
       const Slice key_slice = write_text(key);
       out_ += ':';
       if (const auto* text = value.if_string()) {
-        object_.labels_.push_back({key_slice, write_text(*text)});
+        labels_.push_back({key_slice, write_text(*text)});
       } else {
         append_text(out_, value);
       }
@@ -108,7 +206,6 @@ class ObjectEncoder {
   }
 
   void write_owners(const JsonArray& owners) {
-    object_.owners_.reserve(owners.size());
     out_ += '[';
     bool first = true;
     for (const Json& owner : owners) {
@@ -142,7 +239,7 @@ class ObjectEncoder {
       }
     }
     out_ += '}';
-    object_.owners_.push_back(owner);
+    owners_.push_back(owner);
   }
 
   void write_key(std::string_view key) {
@@ -156,8 +253,8 @@ class ObjectEncoder {
     append_quoted(out_, text);
     const auto size = static_cast<uint32_t>(text.size());
     if (out_.size() - start == text.size() + 2) return {static_cast<uint32_t>(start + 1), size};
-    const auto at = static_cast<uint32_t>(object_.unescaped_.size());
-    object_.unescaped_ += text;
+    const auto at = static_cast<uint32_t>(unescaped_.size());
+    unescaped_ += text;
     return {at | Object::kUnescaped, size};
   }
 
@@ -171,12 +268,16 @@ class ObjectEncoder {
     return value->get_string();
   }
 
-  Object& object_;
-  std::string& out_;
+  std::string out_, unescaped_;
+  Object::Facts facts_;
+  std::vector<Object::Label> labels_;
+  std::vector<Object::Owner> owners_;
+  std::vector<std::string_view> fields_;
 };
 
-ObjectPtr Object::encode(const Json& tree, std::vector<std::string> fields, std::string cells) {
-  return ObjectEncoder::encode(tree, std::move(fields), std::move(cells));
+ObjectPtr Object::encode(const Json& tree, const std::vector<std::string>& fields,
+                         std::string_view cells) {
+  return ObjectEncoder::encode(tree, fields, cells);
 }
 
 ObjectPtr Object::with_revision(const Object& object, Revision revision) {
@@ -184,37 +285,20 @@ ObjectPtr Object::with_revision(const Object& object, Revision revision) {
   const auto end = std::to_chars(digits, digits + sizeof(digits), revision).ptr;
   const std::string_view text(digits, revision == 0 ? 0 : static_cast<size_t>(end - digits));
 
-  auto copy = std::make_shared<Object>();
-  const Slice place = object.resource_version_;
-  const std::string_view body = object.body_;
-  copy->body_.reserve(body.size() - place.size + text.size());
-  copy->body_.append(body.substr(0, place.at))
-      .append(text)
-      .append(body.substr(place.at + place.size));
-  copy->unescaped_ = object.unescaped_;
-  copy->metadata_ = object.metadata_;
-  copy->metadata_.size += static_cast<uint32_t>(text.size()) - place.size;
-  copy->name_ = object.name_;
-  copy->namespace_ = object.namespace_;
-  copy->uid_ = object.uid_;
-  copy->resource_version_ = {place.at, static_cast<uint32_t>(text.size())};
-  copy->type_prefix_ = object.type_prefix_;
-  copy->revision_ = revision;
-  copy->generation_ = object.generation_;
-  copy->created_ = object.created_;
-  copy->deleting_ = object.deleting_;
-  copy->has_finalizers_ = object.has_finalizers_;
-  copy->labels_ = object.labels_;
-  copy->owners_ = object.owners_;
-  copy->fields_ = object.fields_;
-  copy->cells_ = object.cells_;
-  return copy;
-}
-
-Json Object::tree(JsonMemory memory) const {
-  auto parsed = parse_json(body_, {}, std::move(memory));
-  check(parsed.has_value(), "a stored object is valid JSON");
-  return std::move(parsed->value);
+  const Object& from = object.warm();
+  const Slice place = from.facts_.resource_version;
+  Facts facts = from.facts_;
+  facts.metadata.size += static_cast<uint32_t>(text.size()) - place.size;
+  facts.resource_version.size = static_cast<uint32_t>(text.size());
+  facts.revision = revision;
+  return assemble(facts, {.body = from.body_.substr(0, place.at),
+                          .revision_text = text,
+                          .body_end = from.body_.substr(place.at + place.size),
+                          .unescaped = from.unescaped_,
+                          .cells = from.cells_,
+                          .labels = from.labels_,
+                          .owners = from.owners_,
+                          .fields = from.fields_});
 }
 
 std::optional<std::string_view> Object::label(std::string_view key) const {
@@ -236,15 +320,6 @@ std::vector<OwnerRef> Object::owners() const {
                       .block_owner_deletion = owner.block});
   }
   return owners;
-}
-
-size_t Object::memory() const {
-  size_t bytes = sizeof(Object) + body_.capacity() + unescaped_.capacity() + cells_.capacity() +
-                 labels_.capacity() * sizeof(Label) + owners_.capacity() * sizeof(Owner) +
-                 fields_.capacity() * sizeof(std::string);
-  for (const std::string& field : fields_)
-    bytes += field.capacity();
-  return bytes;
 }
 
 }  // namespace yard

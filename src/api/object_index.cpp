@@ -144,15 +144,17 @@ Error damaged(const char* what) {
 }  // namespace
 
 std::string Object::index() const {
+  if (is_cold()) return warm().index();
   IndexWriter out;
   out.text(unescaped_);
-  out.number(type_prefix_);
-  for (const Slice& slice : {metadata_, name_, namespace_, uid_, resource_version_})
+  out.number(facts_.type_prefix);
+  for (const Slice& slice :
+       {facts_.metadata, facts_.name, facts_.ns, facts_.uid, facts_.resource_version})
     out.slice(slice);
-  out.number(revision_);
-  out.signed_number(generation_);
-  out.signed_number(created_);
-  out.number((deleting_ ? kDeleting : 0) | (has_finalizers_ ? kHasFinalizers : 0));
+  out.number(facts_.revision);
+  out.signed_number(facts_.generation);
+  out.signed_number(facts_.created);
+  out.number((facts_.deleting ? kDeleting : 0) | (facts_.has_finalizers ? kHasFinalizers : 0));
   out.number(labels_.size());
   for (const Label& label : labels_) {
     out.slice(label.key);
@@ -165,7 +167,7 @@ std::string Object::index() const {
     out.number((owner.controller ? kController : 0) | (owner.block ? kBlock : 0));
   }
   out.number(fields_.size());
-  for (const std::string& field : fields_)
+  for (const std::string_view field : fields_)
     out.text(field);
   out.text(cells_);
   return out.finish(body_);
@@ -182,46 +184,57 @@ class ObjectRestorer {
     index.remove_suffix(kChecksumBytes);
     if (sum != checksum(checksum(0, index), body)) return damaged("its checksum differs");
 
-    auto object = std::make_shared<Object>();
-    object->body_ = body;
-    ObjectRestorer restorer(*object, index.substr(1));
-    restorer.read();
-    if (restorer.in_.failed() || !restorer.in_.at_end())
-      return damaged("its index is cut short or too long");
-    if (restorer.outside_) return damaged("its index points outside of it");
-    if (!restorer.revision_stands_in_body()) return damaged("its resourceVersion differs");
-    return ObjectPtr(std::move(object));
+    // One a thread, so that most objects need no memory but their own.
+    thread_local ObjectRestorer restorer;
+    return restorer.object(index.substr(1), body);
   }
 
  private:
-  ObjectRestorer(Object& object, std::string_view index) : object_(object), in_(index) {}
+  Result<ObjectPtr> object(std::string_view index, std::string_view body) {
+    in_ = IndexReader(index);
+    body_ = body;
+    outside_ = false;
+    facts_ = {};
+    read();
+    if (in_.failed() || !in_.at_end()) return damaged("its index is cut short or too long");
+    if (outside_) return damaged("its index points outside of it");
+    if (!revision_stands_in_body()) return damaged("its resourceVersion differs");
+    return ObjectPtr(Object::assemble(facts_, {.body = body_,
+                                               .revision_text = {},
+                                               .body_end = {},
+                                               .unescaped = unescaped_,
+                                               .cells = cells_,
+                                               .labels = labels_,
+                                               .owners = owners_,
+                                               .fields = fields_}));
+  }
 
   void read() {
-    object_.unescaped_ = in_.text();
-    object_.type_prefix_ = in_.number32();
-    if (object_.type_prefix_ > object_.body_.size()) outside_ = true;
-    for (Slice* slice : {&object_.metadata_, &object_.name_, &object_.namespace_, &object_.uid_,
-                         &object_.resource_version_}) {
+    unescaped_ = in_.text();
+    facts_.type_prefix = in_.number32();
+    if (facts_.type_prefix > body_.size()) outside_ = true;
+    for (Slice* slice :
+         {&facts_.metadata, &facts_.name, &facts_.ns, &facts_.uid, &facts_.resource_version}) {
       *slice = read_slice();
     }
-    object_.revision_ = in_.number();
-    object_.generation_ = in_.signed_number();
-    object_.created_ = in_.signed_number();
+    facts_.revision = in_.number();
+    facts_.generation = in_.signed_number();
+    facts_.created = in_.signed_number();
     const uint64_t flags = in_.number();
-    object_.deleting_ = flags & kDeleting;
-    object_.has_finalizers_ = flags & kHasFinalizers;
-    object_.labels_.resize(in_.count());
-    for (Object::Label& label : object_.labels_) {
+    facts_.deleting = flags & kDeleting;
+    facts_.has_finalizers = flags & kHasFinalizers;
+    labels_.resize(in_.count());
+    for (Object::Label& label : labels_) {
       label.key = read_slice();
       label.value = read_slice();
     }
-    object_.owners_.resize(in_.count());
-    for (Object::Owner& owner : object_.owners_)
+    owners_.resize(in_.count());
+    for (Object::Owner& owner : owners_)
       read_owner(owner);
-    object_.fields_.resize(in_.count());
-    for (std::string& field : object_.fields_)
+    fields_.resize(in_.count());
+    for (std::string_view& field : fields_)
       field = in_.text();
-    object_.cells_ = in_.text();
+    cells_ = in_.text();
   }
 
   void read_owner(Object::Owner& owner) {
@@ -236,7 +249,7 @@ class ObjectRestorer {
     const Slice slice = in_.slice();
     const bool unescaped = slice.at & Object::kUnescaped;
     const uint64_t end = uint64_t{slice.at & ~Object::kUnescaped} + slice.size;
-    if (end <= (unescaped ? object_.unescaped_ : object_.body_).size()) return slice;
+    if (end <= (unescaped ? unescaped_ : body_).size()) return slice;
     outside_ = true;
     return {};
   }
@@ -244,18 +257,22 @@ class ObjectRestorer {
   // with_revision moves nothing but what follows these digits: they must be the last member of
   // metadata.
   bool revision_stands_in_body() const {
-    const Slice digits = object_.resource_version_, metadata = object_.metadata_;
+    const Slice digits = facts_.resource_version, metadata = facts_.metadata;
     if ((digits.at | metadata.at) & Object::kUnescaped) return false;
     if (digits.at < metadata.at || digits.at + digits.size + 2 != metadata.at + metadata.size)
       return false;
     char expected[20];
-    const auto end = std::to_chars(expected, expected + sizeof(expected), object_.revision_).ptr;
-    const auto size = object_.revision_ == 0 ? 0 : static_cast<size_t>(end - expected);
-    return object_.text(digits) == std::string_view(expected, size);
+    const auto end = std::to_chars(expected, expected + sizeof(expected), facts_.revision).ptr;
+    const auto size = facts_.revision == 0 ? 0 : static_cast<size_t>(end - expected);
+    return body_.substr(digits.at, digits.size) == std::string_view(expected, size);
   }
 
-  Object& object_;
-  IndexReader in_;
+  IndexReader in_{{}};
+  std::string_view body_, unescaped_, cells_;
+  Object::Facts facts_;
+  std::vector<Object::Label> labels_;
+  std::vector<Object::Owner> owners_;
+  std::vector<std::string_view> fields_;
   bool outside_ = false;
 };
 

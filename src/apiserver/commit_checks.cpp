@@ -52,7 +52,7 @@ void CommitChecks::wrote(const Key& key) {
 
 CommitChecks::Addresses CommitChecks::addresses_of(const Object& service) {
   Addresses out;
-  const std::vector<std::string>& fields = service.fields();
+  const auto fields = service.fields();
   if (fields.size() <= kType) return out;
   if (fields[kClusterIp] != "None") out.cluster_ip = fields[kClusterIp];
   if (!has_node_ports(fields[kType])) return out;

@@ -38,7 +38,7 @@ const Kind* stored_kind(const std::vector<KindPtr>& kinds) {
 
 bool is_same_object(const Object& left, const Object& right) {
   return left.body() == right.body() && left.cells() == right.cells() &&
-         left.fields() == right.fields();
+         std::ranges::equal(left.fields(), right.fields());
 }
 
 }  // namespace

@@ -22,10 +22,10 @@ ObjectEvent::Type type_of(StoreEvent::Type type) {
 // kind and apiVersion stand at the head of every encoded body (api/object.h), so nothing is parsed
 // to tell them.
 Resource resource_in(const Object& object) {
-  const std::string_view body = object.body();
+  const std::string_view head = object.type();
   const auto quoted_after = [&](std::string_view lead) {
-    const size_t at = body.find(lead) + lead.size();
-    return std::string(body.substr(at, body.find('"', at) - at));
+    const size_t at = head.find(lead) + lead.size();
+    return std::string(head.substr(at, head.find('"', at) - at));
   };
   return {quoted_after("\"apiVersion\":\""), quoted_after("{\"kind\":\"")};
 }

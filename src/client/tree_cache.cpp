@@ -12,7 +12,7 @@ std::optional<SharedJson> TreeCache::known(const ObjectPtr& object) {
 SharedJson TreeCache::of(const ObjectPtr& object) {
   if (auto tree = known(object)) return *std::move(tree);
   SharedJson tree(object->tree());
-  const size_t bytes = object->body().size();
+  const size_t bytes = object->body_size();
   if (bytes > most_bytes_ || object->uid().empty()) return tree;
   if (const auto older = by_uid_.find(object->uid()); older != by_uid_.end()) drop(older->second);
   while (!entries_.empty() && (entries_.size() >= most_objects_ || bytes_ + bytes > most_bytes_))
@@ -24,7 +24,7 @@ SharedJson TreeCache::of(const ObjectPtr& object) {
 }
 
 void TreeCache::drop(std::list<Entry>::iterator entry) {
-  bytes_ -= entry->object->body().size();
+  bytes_ -= entry->object->body_size();
   by_uid_.erase(entry->object->uid());
   entries_.erase(entry);
 }

@@ -118,8 +118,8 @@ void Scheduler::on_node(const ObjectEvent& event) {
 void Scheduler::on_pod(const ObjectEvent& event) {
   const Object& object = *event.object;
   const std::string uid(object.uid());
-  const std::string& node = object.fields()[kNodeName];
-  const std::string& phase = object.fields()[kPhase];
+  const std::string_view node = object.fields()[kNodeName];
+  const std::string_view phase = object.fields()[kPhase];
   const bool over =
       event.type == ObjectEvent::Type::Deleted || phase == "Succeeded" || phase == "Failed";
   if (over) {

@@ -40,8 +40,9 @@ std::vector<std::pair<Key, ObjectPtr>> Dependents::of(std::string_view owner_uid
   if (found == places_.end()) return objects;
   objects.reserve(found->second.size());
   for (const Place& place : found->second) {
-    const ObjectName& name = place.object->first;
-    objects.emplace_back(Key{place.table->storage(), name.ns, name.name}, place.object->second);
+    const ObjectNameView name = place.object->first.text;
+    objects.emplace_back(Key{place.table->storage(), std::string(name.ns), std::string(name.name)},
+                         place.object->second);
   }
   return objects;
 }

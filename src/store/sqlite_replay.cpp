@@ -1,6 +1,7 @@
 #include "store/sqlite_replay.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -14,9 +15,12 @@
 namespace yard {
 namespace {
 
+// Each page is read once: there is nothing to keep.
+constexpr const char* kPragmas = "PRAGMA query_only=1; PRAGMA cache_size=-256";
 // Revisions a piece, at least; a log that is no longer is not worth a thread.
 constexpr Revision kSmallestPiece = 1000;
 constexpr Revision kMostPieces = 256;
+constexpr size_t kMostAhead = 8;
 
 // A connection of its own that makes objects of rows. One thread at a time.
 class RowReader {
@@ -24,7 +28,7 @@ class RowReader {
   static Result<RowReader> open(const std::string& path, const StorageNames& storages) {
     RowReader reader(path, storages);
     reader.database_ = TRY(open_database(path, SQLITE_OPEN_READWRITE));
-    TRY(execute(reader.database_.get(), path, "PRAGMA query_only=1"));
+    TRY(execute(reader.database_.get(), path, kPragmas));
     reader.rows_ = TRY(Statement::prepare(reader.database_.get(),
                                           "SELECT rev, supersedes, storage, ns, name, idx, body "
                                           "FROM log WHERE rev BETWEEN ? AND ? ORDER BY rev",
@@ -95,64 +99,78 @@ class RowReader {
   Statement rows_;  // after the database: it goes first
 };
 
-// The log cut into pieces of as many revisions. One takes them from the front and hands the rows
-// on at once; a helper takes them from the back and keeps its rows, until the two meet. So neither
-// waits for the other, however the rows lie.
+// The log cut into pieces of as many revisions, which both threads read, each the next that nobody
+// has, and one hands on in their order. They go no further ahead of that than a few.
 class Pieces {
  public:
   explicit Pieces(RowReader::Span span)
       : span_(span),
         revisions_(std::max(kSmallestPiece, (span.last - span.first) / kMostPieces + 1)),
-        rows_((span.last - span.first) / revisions_ + 1),
-        end_(rows_.size()) {}
+        pieces_((span.last - span.first) / revisions_ + 1) {}
 
-  std::optional<size_t> take_from_front() {
-    const std::lock_guard guard(mutex_);
-    return next_ < end_ ? std::optional(next_++) : std::nullopt;
-  }
-  std::optional<size_t> take_from_back() {
-    const std::lock_guard guard(mutex_);
-    return next_ < end_ ? std::optional(--end_) : std::nullopt;
-  }
-  void stop() {
-    const std::lock_guard guard(mutex_);
-    end_ = next_;
+  // Reads pieces until there are none left, or one of the two has failed.
+  void read_until_done(RowReader& reader) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return is_over() || may_read(); });
+      if (is_over()) return;
+      read_next(reader, lock);
+    }
   }
 
-  RowReader::Span at(size_t piece) const {
-    const Revision first = span_.first + piece * revisions_;
-    return {first, std::min(first + revisions_ - 1, span_.last)};
+  // Reads as well, and calls `each` for every row.
+  Result<void> read_and_tell(RowReader& reader, const std::function<void(LogRecord)>& each) {
+    std::unique_lock lock(mutex_);
+    while (!failure_ && told_ < pieces_.size()) {
+      if (pieces_[told_].is_read) {
+        std::vector<LogRecord> rows = std::move(pieces_[told_].rows);
+        lock.unlock();
+        for (LogRecord& record : rows)
+          each(std::move(record));
+        lock.lock();
+        ++told_;
+        changed_.notify_all();
+      } else if (may_read()) {
+        read_next(reader, lock);
+      } else {
+        changed_.wait(lock);
+      }
+    }
+    if (failure_) return *failure_;
+    return {};
   }
-  // Of a piece that was taken: its taker's alone, until that one has ended.
-  std::vector<LogRecord>& rows(size_t piece) { return rows_[piece]; }
-  size_t size() const { return rows_.size(); }
 
  private:
+  struct Piece {
+    std::vector<LogRecord> rows;
+    bool is_read = false;
+  };
+
+  bool is_over() const { return failure_ || next_ == pieces_.size(); }
+  bool may_read() const { return next_ < std::min(pieces_.size(), told_ + kMostAhead); }
+
+  void read_next(RowReader& reader, std::unique_lock<std::mutex>& lock) {
+    const size_t piece = next_++;
+    const Revision first = span_.first + piece * revisions_;
+    const Revision last = std::min(first + revisions_ - 1, span_.last);
+    lock.unlock();
+    std::vector<LogRecord> rows;
+    const auto read =
+        reader.read(first, last, [&rows](LogRecord record) { rows.push_back(std::move(record)); });
+    lock.lock();
+    if (!read && !failure_) failure_ = read.error();
+    pieces_[piece] = {std::move(rows), true};
+    changed_.notify_all();
+  }
+
   const RowReader::Span span_;
   const Revision revisions_;  // a piece
-  std::vector<std::vector<LogRecord>> rows_;
-  std::mutex mutex_;  // guards what follows
-  size_t next_ = 0, end_;
+  std::mutex mutex_;          // guards what follows
+  std::condition_variable changed_;
+  std::vector<Piece> pieces_;
+  size_t next_ = 0, told_ = 0;  // to be read, to be handed on
+  std::optional<Error> failure_;
 };
-
-Result<void> read_from_back(RowReader& reader, Pieces& pieces) {
-  while (const auto piece = pieces.take_from_back()) {
-    const auto [first, last] = pieces.at(*piece);
-    TRY(reader.read(first, last, [&rows = pieces.rows(*piece)](LogRecord record) {
-      rows.push_back(std::move(record));
-    }));
-  }
-  return {};
-}
-
-Result<void> read_from_front(RowReader& reader, Pieces& pieces,
-                             const std::function<void(LogRecord)>& each) {
-  while (const auto piece = pieces.take_from_front()) {
-    const auto [first, last] = pieces.at(*piece);
-    TRY(reader.read(first, last, each));
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -166,21 +184,10 @@ Result<Revision> replay_rows(const std::string& path, const StorageNames& storag
   }
   RowReader second = TRY(RowReader::open(path, storages));
   Pieces pieces(span);
-  Result<void> back;
-  std::thread helper([&] {
-    back = read_from_back(second, pieces);
-    if (!back) pieces.stop();
-  });
-  const Result<void> front = read_from_front(reader, pieces, each);
-  pieces.stop();
+  std::thread helper([&] { pieces.read_until_done(second); });
+  const auto told = pieces.read_and_tell(reader, each);
   helper.join();
-  TRY(front);
-  TRY(back);
-  for (size_t piece = 0; piece < pieces.size(); ++piece) {
-    for (LogRecord& record : pieces.rows(piece))
-      each(std::move(record));
-    pieces.rows(piece) = {};
-  }
+  TRY(told);
   return span.last;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "store/cooler.h"
 #include "store/dependents.h"
 #include "store/table.h"
 
@@ -55,7 +56,19 @@ ObjectNameView name_view(const Key& key) {
 // the next.
 struct Store::State {
   State(Loop& the_loop, std::unique_ptr<Log> the_log, StoreLimits the_limits)
-      : loop(the_loop), log(std::move(the_log)), limits(the_limits) {}
+      : loop(the_loop),
+        log(std::move(the_log)),
+        limits(the_limits),
+        cooler(loop, tables, limits,
+               {.look =
+                    [this] {
+                      return Cooler::Situation{encoded_bytes, shown_revision};
+                    },
+                .replaced =
+                    [this](const Object& before, const Object& after) {
+                      counts.object_bytes -= before.memory();
+                      counts.object_bytes += after.memory();
+                    }}) {}
 
   Table& table(std::string_view storage);
   const Table* find_table(std::string_view storage) const;
@@ -74,7 +87,7 @@ struct Store::State {
   void fail_batch(const Error& error);
   void show(std::vector<Waiting> writes);
   void show_relaxed_head(std::vector<Waiting>& shown);
-  StoreEventPtr apply(Table& table, Key& key, ObjectPtr object, ObjectPtr last,
+  StoreEventPtr apply(Table& table, const Key& key, ObjectPtr object, ObjectPtr last,
                       Revision at_revision);
   void bound_history();
   void arm_compaction();
@@ -96,6 +109,7 @@ struct Store::State {
   const StoreLimits limits;
   std::map<std::string, Table, std::less<>> tables;
   Dependents dependents;
+  size_t encoded_bytes = 0;
   std::shared_ptr<int> alive = std::make_shared<int>();
 
   Revision shown_revision = 1;  // of the newest write that readers see; 0 means "any" to clients
@@ -120,6 +134,8 @@ struct Store::State {
   std::map<std::string, Listeners, std::less<>> listeners;  // "" hears everything
   ListenerId next_listener = 1;
   bool publishing = false, must_sweep = false;
+
+  Cooler cooler;
 
   Statistics counts;
   std::array<uint64_t, kCommitSeconds.size()> commit_buckets{};
@@ -329,20 +345,22 @@ void Store::State::show(std::vector<Waiting> writes) {
   }
   bound_history();
   arm_compaction();
+  cooler.consider();
   for (Waiting& write : writes) {
     write.done(Committed{write.revision, write.object ? write.object : write.last});
   }
 }
 
-StoreEventPtr Store::State::apply(Table& home, Key& key, ObjectPtr object, ObjectPtr last,
+StoreEventPtr Store::State::apply(Table& home, const Key& key, ObjectPtr object, ObjectPtr last,
                                   Revision at_revision) {
-  const auto place = home.place({std::move(key.ns), std::move(key.name)}, object != nullptr);
+  const auto place = home.place(name_view(key), object != nullptr);
   check(place != home.objects().end(), "what is deleted is there");
   ObjectPtr previous = std::move(place->second);
   dependents.change(home, *place, previous.get(), object.get());
   if (previous) {
     --counts.objects;
     counts.object_bytes -= previous->memory();
+    encoded_bytes -= previous->body_size();
     ++superseded;
     ++superseded_since_mark;
   }
@@ -351,7 +369,8 @@ StoreEventPtr Store::State::apply(Table& home, Key& key, ObjectPtr object, Objec
     type = previous ? StoreEvent::Type::Modified : StoreEvent::Type::Added;
     ++counts.objects;
     counts.object_bytes += object->memory();
-    place->second = object;
+    encoded_bytes += object->body_size();
+    Table::put(*place, object);
     last = std::move(object);
   } else {
     home.erase(place);
@@ -438,6 +457,7 @@ Result<void> Store::open() {
   state.shown_revision = std::max({state.shown_revision, known.reserved, Revision{1}});
   state.next_revision = state.shown_revision + 1;
   state.arm_compaction();
+  state.cooler.consider();
   return {};
 }
 

@@ -76,6 +76,9 @@ struct StoreLimits {
   size_t history_events = 20'000;                  // per storage
   size_t history_bytes = 16 << 20;                 // of superseded objects, per storage
   Duration history_age = std::chrono::minutes(5);  // compaction keeps at least this
+  // With more encoded bytes than these, objects that were not written for so long become cold.
+  size_t cold_above_bytes = 64 << 20;
+  Duration cold_age = std::chrono::minutes(1);
 };
 
 class Store {

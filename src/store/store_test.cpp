@@ -368,7 +368,7 @@ TEST_F(StoreTest, HistoryReachesAsFarAsItsBounds) {
   const Case cases[] = {
       {"everything is kept below the bounds", {}, 10, 10},
       {"at most so many events", {.history_events = 4}, 10, 4},
-      {"at most so many bytes of superseded objects", {.history_bytes = 5 * (bytes + 200)}, 50, 5},
+      {"at most so many bytes of superseded objects", {.history_bytes = 5 * (bytes + 100)}, 50, 5},
   };
   for (const Case& c : cases) {
     store_.reset();

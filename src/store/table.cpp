@@ -45,7 +45,8 @@ ObjectNameView name_of(const Object& object) {
 
 size_t superseded_bytes(const StoreEvent& event) {
   size_t bytes = sizeof(StoreEvent);
-  if (event.previous) bytes += event.previous->memory();
+  // A cold one may be unpacked by who reads the history.
+  if (event.previous) bytes += std::max(event.previous->memory(), event.previous->body_size());
   if (event.type == StoreEvent::Type::Deleted) bytes += event.object->memory();
   return bytes;
 }
@@ -61,10 +62,22 @@ ObjectPtr Table::find(ObjectNameView name) const {
   return found == objects_.end() ? nullptr : found->second;
 }
 
-ObjectMap::iterator Table::place(ObjectName name, bool make) {
+ObjectMap::iterator Table::place(ObjectNameView name, bool make) {
   if (!make) return objects_.find(name);
   // Objects often come in key order: the hint makes that a single comparison.
-  return objects_.try_emplace(objects_.end(), std::move(name));
+  return objects_.try_emplace(objects_.end(), ObjectName{name});
+}
+
+void Table::put(ObjectMap::value_type& place, ObjectPtr object) {
+  place.first.text = name_of(*object);
+  place.second = std::move(object);
+}
+
+bool Table::replace(const ObjectPtr& object, const ObjectPtr& other) {
+  const auto place = objects_.find(name_of(*object));
+  if (place == objects_.end() || place->second != object) return false;
+  put(*place, other);
+  return true;
 }
 
 void Table::remember(StoreEventPtr event, Time now) {
@@ -75,6 +88,10 @@ void Table::remember(StoreEventPtr event, Time now) {
          (ring_bytes_ > limits_.history_bytes && ring_.size() > 1)) {
     forget_oldest();
   }
+  forget_aged(now);
+}
+
+void Table::forget_aged(Time now) {
   while (ring_.size() > kKeptWhateverAge && ring_.front().at + limits_.history_age < now)
     forget_oldest();
 }

@@ -14,20 +14,21 @@
 
 namespace yard {
 
-struct ObjectName {
-  std::string ns;
-  std::string name;
-};
-
 struct ObjectNameView {
   std::string_view ns;
   std::string_view name;
   friend auto operator<=>(const ObjectNameView&, const ObjectNameView&) = default;
 };
 
+// The name of a place. It has no texts of its own: they are those of the object there, and move
+// with every version that takes the place.
+struct ObjectName {
+  mutable ObjectNameView text;
+};
+
 struct ObjectNameLess {
   using is_transparent = void;
-  static ObjectNameView view(const ObjectName& name) { return {name.ns, name.name}; }
+  static ObjectNameView view(const ObjectName& name) { return name.text; }
   static ObjectNameView view(ObjectNameView name) { return name; }
   template <typename Left, typename Right>
   bool operator()(const Left& left, const Right& right) const {
@@ -47,12 +48,19 @@ class Table {
   const ObjectMap& objects() const { return objects_; }
   ObjectPtr find(ObjectNameView name) const;
 
-  // The place for `name`, made when `make` is set (then it may hold null until set); end()
-  // otherwise.
-  ObjectMap::iterator place(ObjectName name, bool make);
+  // The place for `name`, made when `make` is set (then it holds null, and the texts of `name` must
+  // live until something is put there); end() otherwise.
+  ObjectMap::iterator place(ObjectNameView name, bool make);
+  static void put(ObjectMap::value_type& place, ObjectPtr object);
   void erase(ObjectMap::iterator place) { objects_.erase(place); }
+  // The first place behind `name`, for who goes over all of them with pauses.
+  ObjectMap::iterator after(ObjectNameView name) { return objects_.upper_bound(name); }
+  // Puts another form of the same object in its place; false when it is no longer there.
+  bool replace(const ObjectPtr& object, const ObjectPtr& other);
   void remember(StoreEventPtr event, Time now);
-  void forget_through(Revision revision);  // history is whole only above it
+  void forget_aged(Time now);
+  Revision complete_since() const { return complete_since_; }  // no event up to it is remembered
+  void forget_through(Revision revision);                      // history is whole only above it
 
   Listing list(const ListRange& range, Revision revision) const;
   Result<Listing> list_at(const ListRange& range, Revision revision) const;

@@ -145,7 +145,7 @@ class JobSim {
     std::set<std::string> indexes;
     for (const ObjectPtr& object : yard_.client->list(kPodResource, "default")) {
       if (object->label("job-name") != name || object->is_being_deleted()) continue;
-      const std::string& phase = object->fields()[6];
+      const std::string_view phase = object->fields()[6];
       if (phase == "Succeeded" || phase == "Failed") continue;
       ++active;
       if (const auto index = object->label(kIndexKey)) {

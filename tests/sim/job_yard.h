@@ -101,15 +101,15 @@ class JobYard {
     std::vector<ObjectPtr> objects = client->list(kPodResource, "default");
     std::ranges::stable_sort(objects, {}, [](const ObjectPtr& pod) { return pod->created(); });
     for (const ObjectPtr& pod : objects) {
-      const std::string& phase = phase_of(*pod);
+      const std::string_view phase = phase_of(*pod);
       if (phase != "Succeeded" && phase != "Failed" && !pod->is_being_deleted())
         out.emplace_back(pod->name());
     }
     return out;
   }
   // Without parsing: places among a pod's selectable fields.
-  static const std::string& node_of(const Object& pod) { return pod.fields()[0]; }
-  static const std::string& phase_of(const Object& pod) { return pod.fields()[6]; }
+  static std::string_view node_of(const Object& pod) { return pod.fields()[0]; }
+  static std::string_view phase_of(const Object& pod) { return pod.fields()[6]; }
   std::string pod_of_index(int index) const {
     for (const Json& pod : pods()) {
       const std::string_view phase = text_at(pod, {"status", "phase"});

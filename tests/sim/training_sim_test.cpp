@@ -179,7 +179,7 @@ class TrainingSim {
     const auto found = ledgers_.find(job_of(pod));
     if (found == ledgers_.end()) return;
     Ledger& ledger = found->second;
-    const std::string& phase = JobYard::phase_of(pod);
+    const std::string_view phase = JobYard::phase_of(pod);
     ledger.is_disturbed = ledger.is_disturbed || event.type == ObjectEvent::Type::Deleted ||
                           pod.is_being_deleted() || phase == "Failed" || phase == "Succeeded";
     if (event.type != ObjectEvent::Type::Added) return;
@@ -297,7 +297,7 @@ class TrainingSim {
   void reap() {
     for (const ObjectPtr& pod : yard_.client->list(kPodResource, "default")) {
       const std::string name(pod->name());
-      const std::string& phase = JobYard::phase_of(*pod);
+      const std::string_view phase = JobYard::phase_of(*pod);
       const bool ended = phase == "Succeeded" || phase == "Failed";
       if (!ended && phase == "Running" &&
           pod->body().find("\"activeDeadlineSeconds\"") != std::string_view::npos)

@@ -5,6 +5,7 @@
 #include "api/content.h"
 #include "api/selectors.h"
 #include "api/tree.h"
+#include "base/strings.h"
 #include "controllers/batch/claim_pods.h"
 #include "controllers/batch/job_pod.h"
 
@@ -41,7 +42,7 @@ bool is_managed_elsewhere(const Object& job) {
 // Ended and free of finalizers: whatever it counted for, it has.
 bool is_counted(const Object& pod) {
   if (pod.has_finalizers() || pod.fields().size() <= kPhaseField) return false;
-  const std::string& phase = pod.fields()[kPhaseField];
+  const std::string_view phase = pod.fields()[kPhaseField];
   return phase == "Succeeded" || phase == "Failed";
 }
 
@@ -116,14 +117,14 @@ void JobController::hear_job(const ObjectEvent& event) {
   if (event.type == ObjectEvent::Type::Deleted) {
     memory_.erase(key);
     manual_.erase(key);
-    job_names_.erase(std::string(job.uid()));
+    job_names_.erase(hash_bytes(job.uid()));
     // Pods it leaves behind must not keep its finalizer.
     for (const Client::Dependent& dependent : client_.dependents(job.uid()))
       if (dependent.resource == kPodResource && dependent.object->has_finalizers())
         pods_.add(key_of(kPodResource, *dependent.object));
     return;
   }
-  job_names_[std::string(job.uid())] = key.name;
+  job_names_[hash_bytes(job.uid())] = key.name;
   if (has_manual_selector(job)) manual_.insert(key);
   jobs_.add(key);
 }
@@ -149,8 +150,8 @@ void JobController::follow_pod(const Object& pod, bool gone) {
   if (orphans.empty()) orphans_.erase(std::string(pod.ns()));
   if (owner && is_job(*owner)) {
     jobs_.add({kJobResource, std::string(pod.ns()), std::string(owner->name)});
-    const auto known = job_names_.find(std::string(owner->uid));
-    if (known != job_names_.end()) return;
+    const ObjectPtr job = client_.get(kJobResource, pod.ns(), owner->name);
+    if (job != nullptr && job->uid() == owner->uid) return;
   } else if (owner) {
     return;
   }
@@ -159,7 +160,7 @@ void JobController::follow_pod(const Object& pod, bool gone) {
 
 void JobController::add_matching_jobs(const Object& pod) {
   if (const auto uid = pod.label(kUidLabel)) {
-    const auto job = job_names_.find(std::string(*uid));
+    const auto job = job_names_.find(hash_bytes(*uid));
     if (job != job_names_.end()) jobs_.add({kJobResource, std::string(pod.ns()), job->second});
   }
   for (const ObjectKey& job : manual_)

@@ -54,7 +54,8 @@ class JobController {
   std::map<std::string, std::set<std::string>, std::less<>>
       orphans_;                 // namespace → pods without a controller
   std::set<ObjectKey> manual_;  // Jobs with a selector of their own
-  std::unordered_map<std::string, std::string> job_names_;  // by uid
+  // By the hash of the uid, to be small: a Job that is taken for another is only looked at in vain.
+  std::unordered_map<uint64_t, std::string> job_names_;
   Controller jobs_;
   Controller pods_;  // keys of pods that may have to lose the finalizer
   FirstHearing first_hearing_;

@@ -36,7 +36,7 @@ std::optional<Finish> finish_of(const Object& job) {
 }
 
 std::string_view end_of(const Object& pod) {
-  const std::vector<std::string>& fields = pod.fields();
+  const auto fields = pod.fields();
   if (fields.size() <= kPhaseField) return "";
   if (fields[kPhaseField] == "Succeeded") return "succeeded";
   return fields[kPhaseField] == "Failed" ? "failed" : "";

@@ -82,7 +82,7 @@ bool PodGc::node_exists(std::string_view node) const {
 
 void PodGc::hear_pod(const Object& pod, bool gone) {
   const ObjectKey key{kPodResource, std::string(pod.ns()), std::string(pod.name())};
-  const std::string& node = pod.fields()[kNodeField];
+  const std::string_view node = pod.fields()[kNodeField];
   const bool ended = is_ended(pod.fields()[kPhaseField]);
   const bool evicted = ended && content_has(pod, R"("reason":"Evicted")");
   const Ended entry{!evicted, pod.created(), key.ns, key.name};

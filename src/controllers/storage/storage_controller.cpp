@@ -17,7 +17,7 @@ ObjectKey key_of(const Resource& resource, const Object& object) {
 }
 
 bool is_on_a_node(const Object& pod) {
-  const std::vector<std::string>& fields = pod.fields();
+  const auto fields = pod.fields();
   if (fields.size() <= kPhase || fields[kNodeName].empty()) return false;
   return fields[kPhase] != "Succeeded" && fields[kPhase] != "Failed";
 }
