@@ -69,7 +69,7 @@ Agent::Agent(Client& client, Loop& loop, PodRuntime& runtime, PodNetwork& networ
       events_(loop, client, "kubelet",
               options_.name.empty() ? lower(machine_.hostname) : options_.name),
       prober_(loop, runtime),
-      registration_(client,
+      registration_(client, loop,
                     [this](const std::string& name, const Json& stored) {
                       return node_object(options_, name, machine_, stored, loop_.now());
                     }),

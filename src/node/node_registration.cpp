@@ -1,5 +1,6 @@
 #include "node/node_registration.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -10,10 +11,17 @@ const Resource kNode{"v1", "Node"};
 
 // Others who write the node just then: somebody who labels it, a taint that is put on it.
 constexpr int kMostConflicts = 10;
+constexpr Duration kFirstPause = std::chrono::seconds(1), kLongestPause = std::chrono::seconds(30);
 }  // namespace
 
-NodeRegistration::NodeRegistration(Client& client, Describe describe)
-    : client_(client), describe_(std::move(describe)) {}
+NodeRegistration::NodeRegistration(Client& client, Loop& loop, Describe describe)
+    : client_(client), loop_(loop), describe_(std::move(describe)) {}
+
+NodeRegistration::~NodeRegistration() {
+  *alive_ = false;
+  for (const auto& [name, writing] : under_way_)
+    loop_.cancel(writing.timer);
+}
 
 void NodeRegistration::write(const std::string& name) {
   const auto [entry, fresh] = under_way_.try_emplace(name);
@@ -48,17 +56,19 @@ void NodeRegistration::end(const std::string& name, const Stored& written) {
   Writing& writing = under_way_.at(name);
   const bool conflict = !written && (written.error().reason == Reason::Conflict ||
                                      written.error().reason == Reason::AlreadyExists);
-  const bool retry = conflict && ++writing.conflicts <= kMostConflicts;
-  if (!written && !retry)
+  const bool at_once = conflict && ++writing.conflicts <= kMostConflicts;
+  if (!written && !at_once) {
+    writing.pause = std::clamp(2 * writing.pause, kFirstPause, kLongestPause);
     log_error("the node {} could not be written: {}", name, written.error().message);
-  if (std::exchange(writing.again, false) || retry) {
+    writing.conflicts = 0;
+    writing.timer = loop_.after(writing.pause, [this, name] { begin(name); });
+  } else if (std::exchange(writing.again, false) || at_once) {
     begin(name);
   } else {
     under_way_.erase(name);
   }
-  if (written || !retry) {
-    if (const auto first = std::exchange(first_, nullptr)) first();
-  }
+  if (at_once) return;
+  if (const auto first = std::exchange(first_, nullptr)) first();
 }
 
 std::function<void(Result<ObjectPtr>)> NodeRegistration::then(

@@ -1,13 +1,15 @@
 #pragma once
 // Writes the objects of this machine's nodes. What a node should say changes while it is being
 // written (the network, images, GPUs, pressure): it is written again then, from the newest facts,
-// so that the last word is the one that stays.
+// so that the last word is the one that stays. A write that fails is tried again: without its node
+// no pod has a place.
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "base/loop.h"
 #include "client/client.h"
 
 namespace yard {
@@ -17,8 +19,8 @@ class NodeRegistration {
   // The node as it should be, after what is stored of it (null: nothing is).
   using Describe = std::function<Json(const std::string& name, const Json& stored)>;
 
-  NodeRegistration(Client& client, Describe describe);
-  ~NodeRegistration() { *alive_ = false; }
+  NodeRegistration(Client& client, Loop& loop, Describe describe);
+  ~NodeRegistration();
 
   void write(const std::string& name);
   // Called once, when the first write has ended, well or not.
@@ -28,6 +30,8 @@ class NodeRegistration {
   struct Writing {
     bool again = false;
     int conflicts = 0;
+    Duration pause{};  // before the next try, when the last one failed
+    TimerId timer = 0;
   };
   using Stored = Result<ObjectPtr>;
 
@@ -41,6 +45,7 @@ class NodeRegistration {
                                                                   const Stored&));
 
   Client& client_;
+  Loop& loop_;
   Describe describe_;
   std::map<std::string, Writing> under_way_;
   std::function<void()> first_;
