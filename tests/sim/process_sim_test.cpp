@@ -208,5 +208,10 @@ TEST(ProcessSim, WhatRunsIsWhatPodsSayWhateverFails) {
   for_each_seed([](uint64_t seed) { ProcessSim(seed).run(); }, kWorlds);
 }
 
+// The disk was full when the node was registered after a crash, and nobody tried again.
+TEST(ProcessSim, ANodeThatCouldNotBeRegisteredComesLater) {
+  ProcessSim(1025).run();
+}
+
 }  // namespace
 }  // namespace yard
