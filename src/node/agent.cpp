@@ -327,7 +327,7 @@ LaunchFacts Agent::launch_facts(const Pod& pod) {
   out.env.find = [this, ns = pod.ns](std::string_view kind, std::string_view name) {
     const bool is_volume = kind == "PersistentVolume";  // the only one without a namespace
     const ObjectPtr object = client_.get({"v1", std::string(kind)}, is_volume ? "" : ns, name);
-    return object == nullptr ? Json() : object->tree();
+    return object == nullptr ? SharedJson() : client_.tree(object);
   };
   out.env.token = [this, uid = pod.uid](std::string_view audience, int64_t seconds) {
     return tokens_.token(uid, audience, seconds);
