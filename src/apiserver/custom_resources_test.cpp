@@ -154,7 +154,8 @@ TEST_F(CustomResourcesTest, TheVectorsOfTheSpecification) {
   EXPECT_EQ(message(conflict),
             "Apply failed with 1 conflict: conflict with \"oracle\" with subresource \"status\" "
             "using ex.io/v1: .status.replicas");
-  const Answer fresh = apply("m1", "{spec: {name: c}}", "", std::string(kWidgets) + "/fresh");
+  const Answer fresh = apply("m1", "{metadata: {name: fresh}, spec: {name: c}}", "",
+                             std::string(kWidgets) + "/fresh");
   EXPECT_EQ(fresh.status, 201) << fresh.text;
   EXPECT_EQ(owned(fresh, "m1"), R"({"f:spec":{"f:name":{}}})");
   EXPECT_EQ(int_at(fresh.json, {"spec", "replicas"}), 1);
@@ -340,7 +341,10 @@ TEST_F(CustomResourcesTest, OneThatIsGoingTakesNoNewObjectsButLetsOldOnesGo) {
   const Answer refused = create("{spec: {name: nn}}", "late");
   EXPECT_EQ(refused.status, 403);
   EXPECT_EQ(message(refused), "create not allowed while custom resource definition is terminating");
-  EXPECT_EQ(apply("m", "{spec: {name: nn}}", "", std::string(kWidgets) + "/late").status, 403);
+  EXPECT_EQ(
+      apply("m", "{metadata: {name: late}, spec: {name: nn}}", "", std::string(kWidgets) + "/late")
+          .status,
+      403);
   EXPECT_EQ(patch(kWidget, "{metadata: {finalizers: null}}").status, 200);
   EXPECT_EQ(yard.call("DELETE", kWidget).status, 200);
   EXPECT_EQ(yard.call("GET", "/apis/ex.io/v1").text.find("\"create\""), std::string::npos);

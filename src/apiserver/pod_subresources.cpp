@@ -24,9 +24,7 @@ Result<Json> read_as(const RequestBody& body, const char* schema_name, const cha
 Result<void> check_name(const WriteContext& context, const Json& body) {
   const std::string_view name = text_at(body, {"metadata", "name"});
   if (name.empty() || name == context.name) return {};
-  return error(Reason::BadRequest,
-               fmt::format("the name of the object ({}) does not match the name on the URL ({})",
-                           name, context.name));
+  return wrong_name_error(name, context.name);
 }
 
 void set_scheduled(JsonObject& status, Time now) {

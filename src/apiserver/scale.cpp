@@ -31,11 +31,7 @@ void set_at(Json& object, std::string_view path, Json value) {
 
 Result<void> check_scale(const WriteContext& context, const Json& scale) {
   const std::string_view name = text_at(scale, {"metadata", "name"});
-  if (!name.empty() && name != context.name) {
-    return error(Reason::BadRequest,
-                 fmt::format("the name of the object ({}) does not match the name on the URL ({})",
-                             name, context.name));
-  }
+  if (!name.empty() && name != context.name) return wrong_name_error(name, context.name);
   const int64_t replicas = int_at(scale, {"spec", "replicas"});
   if (replicas < 0) {
     return invalid_object("autoscaling", "Scale", context.name,

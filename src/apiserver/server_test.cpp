@@ -71,6 +71,12 @@ TEST_F(ServerTest, EveryErrorHasItsReasonAndWords) {
       {"another name in the body", "PUT", "/api/v1/namespaces/default/configmaps/m",
        "{\"metadata\":{\"name\":\"y\"}}", 400, "BadRequest",
        "the name of the object (y) does not match the name on the URL (m)"},
+      {"no name in the body", "PUT", "/api/v1/namespaces/default/configmaps/m", "{}", 400,
+       "BadRequest",
+       "the name of the object (m based on URL) was undeterminable: name must be provided"},
+      {"no name in the body of what a PUT would create", "PUT",
+       "/apis/coordination.k8s.io/v1/namespaces/default/leases/l", "{}", 400, "BadRequest",
+       "the name of the object (l based on URL) was undeterminable: name must be provided"},
       {"a stale revision", "PUT", "/api/v1/namespaces/default/configmaps/m",
        "{\"metadata\":{\"name\":\"m\",\"resourceVersion\":\"1\"}}", 409, "Conflict",
        "Operation cannot be fulfilled on configmaps \"m\": the object has been modified; please "
@@ -460,6 +466,26 @@ TEST_F(ServerTest, ServerSideApplyCreatesMergesAndNamesConflicts) {
   EXPECT_EQ(message(conflict), "Apply failed with 1 conflict: conflict with \"one\": .data.a");
   EXPECT_EQ(text_at(apply("two", "{\"a\":\"9\"}", "&force=true").json, {"data", "a"}), "9");
   EXPECT_EQ(apply("one", "{\"a\":{\"x\":1}}").status, 400);
+}
+
+// A kube-apiserver 1.34 answers so: what is there lends its name, what is not has none.
+TEST_F(ServerTest, OnlyWhatIsThereMayBeAppliedWithoutItsName) {
+  const auto patch = [&](const std::string& type, const std::string& body) {
+    return yard.call("PATCH", map("m") + "?fieldManager=one", body,
+                     {{"Content-Type", "application/" + type}});
+  };
+  const std::string
+      nameless = "{apiVersion: v1, kind: ConfigMap, data: {a: b}}",
+      sentence =
+          "the name of the object (m based on URL) was undeterminable: name must be provided";
+  const Answer refused = patch("apply-patch+yaml", nameless);
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(message(refused), sentence);
+  EXPECT_EQ(yard.call("POST", kMaps, R"({"metadata":{"name":"m"}})").status, 201);
+  EXPECT_EQ(patch("apply-patch+yaml", nameless).status, 200);
+  EXPECT_EQ(message(patch("merge-patch+json", R"({"metadata":{"name":null}})")), sentence);
+  EXPECT_EQ(message(patch("json-patch+json", R"([{"op":"remove","path":"/metadata/name"}])")),
+            sentence);
 }
 
 TEST_F(ServerTest, AKeyAppliedTwiceCountsAsFieldValidationSays) {

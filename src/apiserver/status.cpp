@@ -102,6 +102,18 @@ Error forbidden_error(const Kind& kind, std::string_view name, std::string_view 
                fmt::format("{} {} is forbidden: {}", kind.group_resource(), quoted(name), why));
 }
 
+Error wrong_name_error(std::string_view name, std::string_view name_on_url) {
+  if (name.empty()) {
+    return error(Reason::BadRequest,
+                 fmt::format("the name of the object ({} based on URL) was undeterminable: name "
+                             "must be provided",
+                             name_on_url));
+  }
+  return error(Reason::BadRequest,
+               fmt::format("the name of the object ({}) does not match the name on the URL ({})",
+                           name, name_on_url));
+}
+
 Error no_such_resource_error() {
   return error(Reason::NotFound, "the server could not find the requested resource");
 }

@@ -21,6 +21,8 @@ Error conflict_error(const Kind& kind, std::string_view name, std::string_view w
 Error modified_error(const Kind& kind,
                      std::string_view name);  // the object has been modified; please ...
 Error forbidden_error(const Kind& kind, std::string_view name, std::string_view why);
+// Of an object whose name, or want of one, does not fit its URL.
+Error wrong_name_error(std::string_view name, std::string_view name_on_url);
 Error no_such_resource_error();
 Error method_not_allowed_error();
 Error namespace_not_found_error(std::string_view ns);

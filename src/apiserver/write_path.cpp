@@ -366,11 +366,7 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
   const Kind& kind = *context.kind;
   Random random(context.seed);
   const std::string_view name = text_at(next, {"metadata", "name"});
-  if (name != context.name && !(name.empty() && is_patch)) {
-    return error(Reason::BadRequest,
-                 fmt::format("the name of the object ({}) does not match the name on the URL ({})",
-                             name, context.name));
-  }
+  if (name != context.name) return wrong_name_error(name, context.name);
   TRY(check_namespace(context, metadata_of(next)));
   TRY(check_preconditions(context, live, next, is_patch));
 
@@ -489,11 +485,8 @@ Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
     return error(Reason::BadRequest, "metadata.managedFields must be nil");
   }
   const std::string_view name = text_at(config, {"metadata", "name"});
-  if (!name.empty() && name != context.name) {
-    return error(Reason::BadRequest,
-                 fmt::format("the name of the object ({}) does not match the name on the URL ({})",
-                             name, context.name));
-  }
+  if (!name.empty() && name != context.name) return wrong_name_error(name, context.name);
+  const bool is_named = !name.empty();
   metadata_of(config)["name"] = context.name;
   TRY(check_namespace(context, metadata_of(config)));
   auto findings = conform(config, *kind.schema, kind.kind, EmptyValues::Kept);
@@ -510,6 +503,7 @@ Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
   if (context.subresource == "status") options.reset_fields = {"spec"};
   if (live == nullptr) {
     if (!context.subresource.empty()) return not_found_error(kind, context.name);
+    if (!is_named) return wrong_name_error("", context.name);
     if (!text_at(config, {"metadata", "uid"}).empty()) {
       return conflict_error(
           kind, context.name,
@@ -570,12 +564,7 @@ Result<Change> plan_create(const WriteContext& context, const RequestBody& body)
   std::vector<std::string> warnings;
   const auto create = [&](Json& tree) -> Result<Change> {
     const std::string_view name = text_at(tree, {"metadata", "name"});
-    if (!context.name.empty() && name != context.name) {
-      return error(
-          Reason::BadRequest,
-          fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
-                      context.name));
-    }
+    if (!context.name.empty() && name != context.name) return wrong_name_error(name, context.name);
     return create_from(context, tree, std::move(warnings), false);
   };
   // Whoever schedules a pod reads it as soon as it is there; no other kind is as sure of a reader.
@@ -605,6 +594,8 @@ Result<Change> plan_update(const WriteContext& context, const ObjectPtr& live,
   if (live == nullptr) {
     if (!context.kind->creates_on_update || !context.subresource.empty())
       return not_found_error(*context.kind, context.name);
+    if (const std::string_view name = text_at(tree, {"metadata", "name"}); name != context.name)
+      return wrong_name_error(name, context.name);
     return create_from(context, tree, std::move(warnings), false);
   }
   std::optional<Json> parsed;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "node/files.h"
+#include "node/passed_descriptors.h"
 
 namespace yard {
 namespace {
@@ -86,16 +87,10 @@ std::optional<ShimMessage> receive_from_shim(int socket) {
   ShimMessage out;
   if (count <= 0) return out;
   out.text.assign(text, static_cast<size_t>(count));
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
-       part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    const size_t there = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < there; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
-      out.descriptor.reset(fd);  // there is never a second one
-    }
-  }
+  std::vector<int> came;
+  take_passed_descriptors(message, came);
+  for (const int fd : came)
+    out.descriptor.reset(fd);  // there is never a second one
   return out;
 }
 

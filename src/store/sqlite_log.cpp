@@ -14,6 +14,7 @@
 #include "store/sqlite.h"
 #include "store/sqlite_file.h"
 #include "store/sqlite_replay.h"
+#include "store/wal_damage.h"
 
 namespace yard {
 namespace {
@@ -103,6 +104,7 @@ class SqliteLog : public Log {
 Result<std::unique_ptr<Log>> SqliteLog::open(const std::string& path, Loop& loop) {
   FileLock lock = TRY(FileLock::take(path));
   TRY(make_or_recognise_store_file(path));
+  TRY(refuse_spoiled_wal(path));
   std::unique_ptr<SqliteLog> log(new SqliteLog(path, loop, std::move(lock)));
   TRY(log->prepare());
   log->writer_thread_ = std::thread([raw = log.get()] { raw->write_until_stopped(); });

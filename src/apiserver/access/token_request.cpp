@@ -7,6 +7,7 @@
 #include "api/field_errors.h"
 #include "api/tree.h"
 #include "apiserver/access/tokens.h"
+#include "apiserver/status.h"
 
 namespace yard {
 namespace {
@@ -26,11 +27,7 @@ Error not_found_in(const char* plural, std::string_view name) {
 Result<void> check_request(const TokenRequestContext& context, const Json& request) {
   const std::string_view name = text_at(request, {"metadata", "name"}),
                          ns = text_at(request, {"metadata", "namespace"});
-  if (!name.empty() && name != context.account) {
-    return error(Reason::BadRequest,
-                 fmt::format("the name of the object ({}) does not match the name on the URL ({})",
-                             name, context.account));
-  }
+  if (!name.empty() && name != context.account) return wrong_name_error(name, context.account);
   if (!ns.empty() && ns != context.ns) {
     return error(
         Reason::BadRequest,

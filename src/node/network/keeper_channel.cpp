@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "node/passed_descriptors.h"
+
 namespace yard {
 namespace {
 
@@ -100,16 +102,12 @@ bool KeeperChannel::receive(const std::function<void(std::string_view)>& on_fram
       open = false;
       break;
     }
-    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
-         header = CMSG_NXTHDR(&message, header)) {
-      if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-      const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-      for (size_t i = 0; i < count; ++i) {
-        int fd = -1;
-        std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof fd);
-        descriptors_.push_back(fd);
-      }
+    std::vector<int> came;
+    if (!take_passed_descriptors(message, came)) {
+      broken_ = true;  // the frames that follow would take each other's
+      break;
     }
+    descriptors_.insert(descriptors_.end(), came.begin(), came.end());
     received_.append(buffer, static_cast<size_t>(size));
   }
   size_t at = 0;

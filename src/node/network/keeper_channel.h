@@ -39,7 +39,8 @@ class KeeperChannel {
   void send(std::string_view text, std::vector<int> descriptors = {});
   bool flush();  // false: the other end is gone
   bool has_unsent() const { return !unsent_.empty(); }
-  // Calls `on_frame` for every whole frame that has come. False: the other end is gone.
+  // Calls `on_frame` for every whole frame that has come. False: the other end is gone, or some of
+  // its descriptors could not come.
   bool receive(const std::function<void(std::string_view text)>& on_frame);
   // The oldest descriptor that has come and was not taken; the caller owns it.
   std::optional<int> take_descriptor();

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "node/passed_descriptors.h"
+
 namespace shim {
 namespace {
 
@@ -20,16 +22,7 @@ ssize_t receive_message(int socket, char* buffer, size_t size, std::vector<int>&
   message.msg_controllen = sizeof control;
   const ssize_t count = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (count < 0) return count;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
-       part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    const size_t there = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < there; ++i) {
-      int fd = -1;
-      memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
-      descriptors.push_back(fd);
-    }
-  }
+  yard::take_passed_descriptors(message, descriptors);
   return count;
 }
 
