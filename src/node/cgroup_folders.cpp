@@ -199,6 +199,13 @@ void sweep_lost_cgroups(const std::string& state_folder) {
   }
 }
 
+void remove_spare_cgroups(const std::string& base) {
+  for (const std::string& group : folders_in(base)) {
+    if (group.starts_with(base + "/spare-")) rmdir(group.c_str());
+  }
+  rmdir(base.c_str());  // stays while there are pods in it
+}
+
 void sweep_all_cgroups(const std::string& state_folder) {
   for (const std::string& base : noted_cgroups(state_folder)) {
     for (const std::string& group : folders_in(base))

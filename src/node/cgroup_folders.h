@@ -26,6 +26,9 @@ std::vector<std::string> noted_cgroups(const std::string& state_folder);
 void sweep_pod_cgroups(const std::vector<std::string>& bases, const std::string& uid);
 // Those of pods that have no folder in <state>/run any more.
 void sweep_lost_cgroups(const std::string& state_folder);
+// Those that wait for another pod (node/sandbox/spare_group.h), and with the last of all groups
+// their own.
+void remove_spare_cgroups(const std::string& base);
 // All of them: nothing of the state folder runs any more.
 void sweep_all_cgroups(const std::string& state_folder);
 

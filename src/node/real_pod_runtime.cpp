@@ -107,7 +107,7 @@ RealPodRuntime::~RealPodRuntime() {
     close(pod->socket);
   }
   for (const std::string& base : cgroup_bases(cgroups_.roots, cgroups_.name))
-    rmdir(base.c_str());  // stays while there are pods in it
+    remove_spare_cgroups(base);
 }
 
 PodFolders RealPodRuntime::folders_of(const PodLaunch& launch) const {

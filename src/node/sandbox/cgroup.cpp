@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "node/sandbox/spare_group.h"
 #include "node/shim/files.h"
 
 namespace shim {
@@ -22,9 +23,12 @@ std::string refusal(const std::string& what) {
 
 }  // namespace
 
-std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups) {
+std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups, int slot) {
   std::vector<std::string> refusals;
+  for (Cgroup& cgroup : cgroups)
+    cgroup.is_new = can_be_spare(cgroup, cgroups) && take_spare(cgroup, slot);
   std::erase_if(cgroups, [&](Cgroup& cgroup) {
+    if (cgroup.is_new) return false;
     // Another pod that ends may take an empty parent away in between.
     for (int round = 0; round < kMostMakeRounds; ++round) {
       cgroup.is_new = mkdir(cgroup.folder.c_str(), 0755) == 0;
@@ -105,9 +109,11 @@ void end_cgroup(const std::string& folder) {
   }
 }
 
-void remove_cgroups(const std::vector<Cgroup>& cgroups) {
-  for (const Cgroup& cgroup : cgroups)
+void remove_cgroups(const std::vector<Cgroup>& cgroups, int slot) {
+  for (const Cgroup& cgroup : cgroups) {
+    if (can_be_spare(cgroup, cgroups) && keep_spare(cgroup, slot)) continue;
     end_cgroup(cgroup.folder);  // that of all pods stays for the next
+  }
 }
 
 }  // namespace shim

@@ -11,7 +11,8 @@ namespace shim {
 
 // Makes the groups and writes their limits. What the kernel refuses is told, one text each; those
 // groups are left out.
-std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups);
+// `slot` as in node/sandbox/spare_group.h.
+std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups, int slot);
 // The calling process joins the v1 groups. Writing 0 to `tasks` is quick where writing a pid to
 // cgroup.procs takes 10 ms and more.
 std::string enter_cgroups(const std::vector<Cgroup>& cgroups);
@@ -26,7 +27,7 @@ long oom_kills(const std::vector<Cgroup>& cgroups);
 void signal_cgroup(const std::string& folder, int signal);
 // Kills until the group is empty, within a bound, and removes it.
 void end_cgroup(const std::string& folder);
-// Ends what is left in them and removes them.
-void remove_cgroups(const std::vector<Cgroup>& cgroups);
+// Ends what is left in them and removes them, but for what the slot keeps.
+void remove_cgroups(const std::vector<Cgroup>& cgroups, int slot);
 
 }  // namespace shim

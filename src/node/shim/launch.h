@@ -22,7 +22,7 @@ struct Cgroup {
   std::string folder;
   std::vector<std::pair<std::string, std::string>> limits;
   bool unified = false;  // version 2
-  bool is_new = false;   // made by us, for this run
+  bool is_new = false;   // has nothing of an earlier run of this container
 };
 struct Memory {
   std::string folder;

@@ -30,6 +30,7 @@
 #include "node/sandbox/namespaces.h"
 #include "node/sandbox/network.h"
 #include "node/sandbox/pid_namespace.h"
+#include "node/sandbox/spare_group.h"
 #include "node/shim/command.h"
 #include "node/shim/commands.h"
 #include "node/shim/descriptors.h"
@@ -75,7 +76,7 @@ struct Running {
 
 class Shim {
  public:
-  explicit Shim(std::string folder) : folder_(std::move(folder)) {}
+  Shim(std::string folder, int slot) : folder_(std::move(folder)), slot_(slot) {}
 
   // Prints why, and answers false, when this pod cannot be kept.
   bool open(int first_client, const NetworkDescriptors& network);
@@ -102,6 +103,7 @@ class Shim {
   std::string stat_text() const;
 
   std::string folder_;
+  int slot_;  // of control groups that go from run to run
   Pod pod_;
   Journal journal_;
   int listener_ = -1, signals_ = -1;
@@ -304,7 +306,7 @@ void Shim::start(const std::string& container, int run) {
   if (!running->log.open(pod_.log_folder + "/" + container + "/" + std::to_string(run) + ".log")) {
     return fail(std::string("cannot open the log: ") + strerror(errno));
   }
-  for (const std::string& refusal : make_cgroups(launch.cgroups))
+  for (const std::string& refusal : make_cgroups(launch.cgroups, slot_))
     journal_.append("refused " + refusal);
   if (std::any_of(launch.cgroups.begin(), launch.cgroups.end(),
                   [](const Cgroup& each) { return !each.is_new; }))
@@ -316,7 +318,7 @@ void Shim::start(const std::string& container, int run) {
           ? spawn(launch, {folder_, pod_.transient_folder}, beside != nullptr ? beside->pid : -1)
           : Spawned{.problem = "the target container " + launch.processes_of + " is not running"};
   if (!spawned.problem.empty()) {
-    remove_cgroups(launch.cgroups);
+    remove_cgroups(launch.cgroups, -1);
     return fail(spawned.problem);
   }
   running->pid = spawned.pid;
@@ -374,7 +376,10 @@ void Shim::finish(Running& running, int status) {
   const bool oom =
       running.over_memory || oom_kills(running.launch.cgroups) > running.oom_kills_before;
   commands_.forget_groups_below(running.launch.cgroups);
-  remove_cgroups(running.launch.cgroups);
+  // Whoever was let at the machine's settings may have changed its group; without a server nobody
+  // would take the spare away.
+  const bool is_as_made = !running.launch.privileged && !clients_.empty();
+  remove_cgroups(running.launch.cgroups, is_as_made ? slot_ : -1);
   end_strays(running);
   journal_.append("exit " + running.launch.name + " " + std::to_string(running.launch.run) + " " +
                   std::to_string(code) + (oom ? " 1 " : " 0 ") + std::to_string(now_ns()));
@@ -480,7 +485,7 @@ int main(int count, char** arguments) {
   } else if (count != 3 || !shim::bear_shims(count, arguments, birth)) {
     return 0;
   }
-  shim::Shim shim(birth.run_folder);
+  shim::Shim shim(birth.run_folder, shim::spare_slot(birth.born_before));
   if (!shim.open(birth.connection, birth.network)) return 1;
   shim.run();
   return 0;

@@ -20,6 +20,7 @@ namespace shim {
 namespace {
 
 constexpr size_t kMostRequest = 16 << 10;  // two paths
+constexpr unsigned kMostBorn = 1 << 30;    // counted on from nothing then
 
 struct Request {
   std::string log;
@@ -78,7 +79,7 @@ bool bear_shims(int count, char** arguments, Birth& birth) {
   const int server = atoi(arguments[2]);
   copies_detached_mounts();  // asked here, for all of them
   std::string buffer(kMostRequest, '\0');
-  for (;;) {
+  for (unsigned born = 0;;) {
     pollfd asked{server, POLLIN, 0};
     if (poll(&asked, 1, -1) < 0) continue;  // a signal
     std::vector<int> descriptors;
@@ -94,9 +95,11 @@ bool bear_shims(int count, char** arguments, Birth& birth) {
       close(server);
       write_complaints_to(request.log);
       birth = request.birth;
+      birth.born_before = static_cast<int>(born % kMostBorn);
       show_arguments(count, arguments, birth.run_folder);
       return true;
     }
+    if (pid > 0) ++born;
     const std::string answer =
         pid > 0 ? std::to_string(pid) : std::string("failed ") + strerror(errno);
     for (const int descriptor : descriptors)

@@ -18,6 +18,7 @@ struct Birth {
   std::string run_folder;
   int connection = -1;
   NetworkDescriptors network;
+  int born_before = -1;  // of the same template; -1: it has none
 };
 
 // Returns in each new shim, a child of the template's own parent, with true; with false in the
