@@ -1,7 +1,7 @@
 #pragma once
-// Version 1's control groups of cpu and of processes go from run to run: made and removed, each
-// costs the kernel 0.1 ms, under a lock of all groups. One that is empty waits as
-// <groups of the state folder>/spare-<slot>, and becomes another run's by its name; whatever is
+// Version 1's control groups of cpu and of processes go from run to run: each is made and removed
+// under a lock of all groups, and taken down by the kernel's own threads. One that is empty waits
+// as <groups of the state folder>/spare-<slot>, and becomes another run's by its name; whatever is
 // written into it is written again. A group of memory never does: what it was charged with stays.
 
 #include <string>
