@@ -1,4 +1,5 @@
 """What pods do wrong stays theirs: the machine, the server and other pods go on, and nothing is left of them."""
+import contextlib
 import glob
 import os
 import signal
@@ -164,28 +165,42 @@ def test_kill_9_of_the_shims_template(own_yard):
     own_yard.up()
     kubectl = own_kubectl(own_yard)
 
-    def templates():
+    def named(name):
         found = []
         for pid in processes_naming(own_yard.state):
-            with open(f"/proc/{pid}/cmdline", "rb") as line:
-                if line.read().startswith(b"trainyard-template"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as line:
+                if line.read().startswith(name):
                     found.append(pid)
         return found
+
+    def templates():
+        return named(b"trainyard-template")
+
+    def template():
+        """The one; a spare looks like it for a moment."""
+        return eventually(lambda: (lambda found: found[0] if len(found) == 1 else None)(templates()), about="one template")
     kubectl("apply", "-f", "-", stdin=shell("before", "while true; do sleep 0.1; done"))
     running(kubectl, "before")
-    [first] = templates()
+    first = template()
     os.kill(first, signal.SIGKILL)
     kubectl("apply", "-f", "-", stdin=shell("after", "while true; do sleep 0.1; done"))
     running(kubectl, "after")
     assert status(kubectl, "before")["containerStatuses"][0]["restartCount"] == 0
-    [second] = templates()
+    second = template()
     assert second != first
     assert len(processes_naming(os.path.join(own_yard.state, "run"))) == 2, "each shim shows its own folder"
+    [spare] = eventually(lambda: named(b"trainyard-spare"), about="a shim forked ahead")
+    os.kill(spare, signal.SIGKILL)
+    kubectl("apply", "-f", "-", stdin=shell("later", "while true; do sleep 0.1; done"))
+    running(kubectl, "later")
+    assert not os.path.exists(f"/proc/{spare}"), "nobody waited for the spare"
+    assert template() == second
+    eventually(lambda: named(b"trainyard-spare"), about="the next spare")
     own_yard.kill()
-    eventually(lambda: templates() == [], about="the template ends with its server")
+    eventually(lambda: templates() + named(b"trainyard-spare") == [], about="the template and its spare end with the server")
     own_yard.up()
-    assert [status(kubectl, name)["phase"] for name in ("before", "after")] == ["Running", "Running"]
-    kubectl("delete", "pod", "before", "after")
+    assert [status(kubectl, name)["phase"] for name in ("before", "after", "later")] == ["Running"] * 3
+    kubectl("delete", "pod", "before", "after", "later")
     own_yard.down()
     assert own_yard.leftovers() == []
 
