@@ -47,10 +47,19 @@ std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups, int slot) {
   return refusals;
 }
 
-std::string enter_cgroups(const std::vector<Cgroup>& cgroups) {
+std::string open_cgroups(const std::vector<Cgroup>& cgroups, std::vector<int>& ways) {
   for (const Cgroup& cgroup : cgroups) {
-    if (!cgroup.unified && !write_file((cgroup.folder + "/tasks").c_str(), "0"))
-      return refusal("cannot enter the control group " + cgroup.folder);
+    if (cgroup.unified) continue;
+    ways.push_back(open((cgroup.folder + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
+    if (ways.back() < 0) return refusal("cannot enter the control group " + cgroup.folder);
+  }
+  return "";
+}
+
+std::string enter_cgroups(const std::vector<int>& ways) {
+  for (const int way : ways) {
+    if (!write_all(way, "0", 1)) return refusal("cannot enter a control group");
+    close(way);
   }
   return "";
 }

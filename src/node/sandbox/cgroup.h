@@ -13,9 +13,11 @@ namespace shim {
 // groups are left out.
 // `slot` as in node/sandbox/spare_group.h.
 std::vector<std::string> make_cgroups(std::vector<Cgroup>& cgroups, int slot);
-// The calling process joins the v1 groups. Writing 0 to `tasks` is quick where writing a pid to
-// cgroup.procs takes 10 ms and more.
-std::string enter_cgroups(const std::vector<Cgroup>& cgroups);
+// The ways into the v1 groups, opened while their files can be named.
+std::string open_cgroups(const std::vector<Cgroup>& cgroups, std::vector<int>& ways);
+// The calling process joins them, and the ways are closed. Writing 0 to `tasks` is quick where
+// writing a pid to cgroup.procs takes 10 ms and more.
+std::string enter_cgroups(const std::vector<int>& ways);
 bool has_unified(const std::vector<Cgroup>& cgroups);
 // And the v2 group, for a process that was not born into it.
 std::string join_unified_cgroup(const std::vector<Cgroup>& cgroups);

@@ -35,7 +35,9 @@ std::string failure(const std::string& what) {
 
 std::string join_and_execute(const Container& container, int main, const CommandRequest& request,
                              const CommandDescriptors& descriptors) {
-  if (std::string problem = enter_cgroups(container.cgroups); !problem.empty()) return problem;
+  std::vector<int> ways;
+  if (std::string problem = open_cgroups(container.cgroups, ways); !problem.empty()) return problem;
+  if (std::string problem = enter_cgroups(ways); !problem.empty()) return problem;
   if (std::string problem = join_unified_cgroup(container.cgroups); !problem.empty())
     return problem;
   write_file("/proc/self/oom_score_adj", std::to_string(container.oom_score_adjust));

@@ -59,7 +59,8 @@ struct Streams {
 
 std::string confine_and_execute(const Container& container, const PodPlaces& places,
                                 const Streams& streams) {
-  if (std::string problem = enter_cgroups(container.cgroups); !problem.empty()) return problem;
+  std::vector<int> ways;
+  if (std::string problem = open_cgroups(container.cgroups, ways); !problem.empty()) return problem;
   // A shim that holds its pod's memory has no mounts of its own: ours were the host's until now.
   if (pod_memory() >= 0) {
     if (std::string problem = part_mounts(); !problem.empty()) return problem;
@@ -82,6 +83,9 @@ std::string confine_and_execute(const Container& container, const PodPlaces& pla
     if (std::string problem = open_terminal(container, streams.terminal[1]); !problem.empty())
       return problem;
   }
+  // Only now: what the kernel keeps of the root's mounts would be charged to the container's group
+  // of memory, and its share of the processor may be small where its start is awaited.
+  if (std::string problem = enter_cgroups(ways); !problem.empty()) return problem;
   const char* working_folder =
       container.working_folder.empty() ? "/" : container.working_folder.c_str();
   if (chdir(working_folder) != 0)
