@@ -29,9 +29,6 @@ void track_update(const Json* live, Json& next, const Schema& schema, const Fiel
 // nowhere else, it gets live's. An applied empty value is such a case: it is owned, and not stored.
 void ignore_new_times(const Json& live, Json& next);
 
-// Moves request managedFields out of the way on subresource endpoints: next gets live's.
-void keep_managed_fields(const Json& live, Json& next);
-
 struct ApplyOptions {
   FieldWriter writer;
   bool force = false;

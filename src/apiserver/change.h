@@ -15,6 +15,7 @@
 #include "api/kind.h"
 #include "apiserver/kind_table.h"
 #include "apiserver/request.h"
+#include "json/shared_json.h"
 
 namespace yard {
 
@@ -36,6 +37,8 @@ struct WriteContext {
   Time now;
   uint64_t seed = 0;  // of this write's randomness: uid, generated name
   std::shared_ptr<const ClusterFacts> cluster;
+  // The live object as `kind` shows it, where a reader has its tree already.
+  std::optional<SharedJson> live_tree;
 };
 
 struct Change {
@@ -45,6 +48,8 @@ struct Change {
   Revision expected = 0;  // what it was built on; 0 is a create
   int status = 200;
   std::vector<std::string> warnings;
+  // What `object` was encoded from, where readers are likely to ask for it; else null.
+  std::shared_ptr<JsonBlock> tree;
   Json dry_run_tree;           // the answer of a dry run, without a revision on create; on the heap
   std::optional<Json> answer;  // instead of the object (a Status)
   bool is_create() const { return type == Type::Store && expected == 0; }
@@ -84,9 +89,8 @@ Result<Change> plan_eviction(const WriteContext& context, const ObjectPtr& live,
 // For DirectClient: the same verbs on trees the process made itself, so nothing is serialised to be
 // parsed again.
 Result<Change> plan_create_tree(const WriteContext& context, const Json& tree);
-// `live_tree` is `live` as this kind shows it where somebody has parsed it already, else null.
 Result<Change> plan_update_tree(const WriteContext& context, const ObjectPtr& live,
-                                const Json& tree, const Json* live_tree = nullptr);
+                                const Json& tree);
 Result<Change> plan_binding_tree(const WriteContext& context, const ObjectPtr& live,
                                  const Json& binding);
 
@@ -94,6 +98,10 @@ Result<Change> plan_binding_tree(const WriteContext& context, const ObjectPtr& l
 // another CRD version).
 ObjectPtr as_shown(const Kind& kind, const ObjectPtr& stored);
 Json tree_as_shown(const Kind& kind, const Object& stored, JsonMemory memory = {});
+// The live object of a write, to be read: the context's tree, or one parsed now that lives in
+// `memory` and `parsed`.
+const Json& live_tree(const WriteContext& context, const Object& live, JsonMemory memory,
+                      std::optional<Json>& parsed);
 // Encodes with the kind's fields and cells.
 ObjectPtr encode_object(const Kind& kind, const Json& tree);
 

@@ -53,8 +53,11 @@ void Committer::run_from_loop(WriteJob job, Compute compute, Done done) {
 }
 
 void Committer::begin(const std::shared_ptr<Flow>& flow) {
+  WriteContext& context = flow->job.context;
+  context.live_tree.reset();
   if (!flow->job.creates) flow->live = store_.get_pending(flow->key());
-  if (flow->job.look) flow->job.look(flow->live);
+  if (flow->live != nullptr && !context.kind->from_stored)
+    context.live_tree = trees_.known(flow->live);
   if (flow->compute) {
     flow->compute([this, flow] { plan(flow); });
   } else {
@@ -106,15 +109,22 @@ void Committer::commit(const std::shared_ptr<Flow>& flow, Result<Change> planned
   if (checks_.concerns(key)) checked = key;
   Write write{std::move(key), change.expected, deletes ? nullptr : change.object,
               is_relaxed(*context.stored, change)};
+  const std::shared_ptr<JsonBlock> tree = std::move(change.tree);
   auto kept = std::make_shared<Change>(std::move(change));
-  store_.write(std::move(write), [this, flow, kept, checked](Result<Committed> committed) {
-    if (checked) checks_.wrote(*checked);
-    if (committed) return flow->finish(WriteAnswer{std::move(*kept), committed->object});
-    if (kept->is_create() && kept->object != nullptr && flow->job.creates) {
-      flow->job.context.name = kept->object->name();
-    }
-    lost_race(flow, committed.error());
-  });
+  const ObjectPtr accepted =
+      store_.write(std::move(write), [this, flow, kept, checked](Result<Committed> committed) {
+        if (checked) checks_.wrote(*checked);
+        if (committed) return flow->finish(WriteAnswer{std::move(*kept), committed->object});
+        if (kept->is_create() && kept->object != nullptr && flow->job.creates) {
+          flow->job.context.name = kept->object->name();
+        }
+        lost_race(flow, committed.error());
+      });
+  if (tree != nullptr && accepted != nullptr) {
+    object_at(tree->tree.get_object(), "metadata")["resourceVersion"] =
+        std::to_string(accepted->revision());
+    trees_.expect(accepted, SharedJson(tree));
+  }
   if (checked) checks_.wrote(*checked);
 }
 

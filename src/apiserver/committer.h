@@ -11,14 +11,14 @@
 #include "apiserver/cluster_facts.h"
 #include "apiserver/commit_checks.h"
 #include "base/loop.h"
+#include "client/tree_cache.h"
 #include "store/store.h"
 
 namespace yard {
 
 struct WriteJob {
-  WriteContext context;  // now, seed and cluster are filled for each attempt
+  WriteContext context;  // now, seed, cluster and live_tree are filled for each attempt
   std::function<Result<Change>(const WriteContext&, const ObjectPtr& live)> plan;
-  std::function<void(const ObjectPtr& live)> look;  // on the loop, before each plan; may be empty
   bool creates = false;  // POST: there is no live object to look up first
   bool generates_name = false;
   int attempts = 0;
@@ -36,6 +36,9 @@ class Committer {
   using Compute = std::function<void(std::function<void()>)>;
 
   Committer(Loop& loop, Store& store, const ClusterFactsKeeper& facts, uint64_t seed);
+
+  // Trees of what was read or written last, for readers on the loop.
+  TreeCache& trees() { return trees_; }
 
   // From an I/O thread: a POST is planned right here, before the loop hears of it.
   void run_from_io(WriteJob job, Compute compute, Done done);
@@ -60,6 +63,7 @@ class Committer {
   Store& store_;
   const ClusterFactsKeeper& facts_;
   CommitChecks checks_;
+  TreeCache trees_;
   std::mutex mutex_;
   Random seeds_;
 };

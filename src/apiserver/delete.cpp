@@ -192,10 +192,12 @@ Result<Change> plan_delete(const WriteContext& context, const ObjectPtr& live,
 
   Change out;
   out.expected = live->revision();
-  Json tree = tree_as_shown(kind, *live);
-  JsonObject& metadata = tree.get_object()["metadata"].get_object();
+  JsonArena arena;
+  std::optional<Json> parsed;
+  const Json& shown = live_tree(context, *live, arena.memory(), parsed);
   JsonArray finalizers;
-  if (const Json* list = metadata.if_contains("finalizers"); list != nullptr && list->is_array())
+  if (const Json* list = find_path(shown, {"metadata", "finalizers"});
+      list != nullptr && list->is_array())
     finalizers = list->get_array();
   const JsonArray before = finalizers;
   set_policy_finalizers(kind, options, finalizers, out.warnings);
@@ -205,12 +207,12 @@ Result<Change> plan_delete(const WriteContext& context, const ObjectPtr& live,
     finalizers.emplace_back(kCustomResourceCleanup);
   }
   const bool waits_for_namespace = kind.kind == "Namespace" &&
-                                   find_path(tree, {"spec", "finalizers"}) != nullptr &&
-                                   !find_path(tree, {"spec", "finalizers"})->as_array().empty();
-  int64_t grace = grace_seconds(kind, tree, options);
+                                   find_path(shown, {"spec", "finalizers"}) != nullptr &&
+                                   !find_path(shown, {"spec", "finalizers"})->as_array().empty();
+  int64_t grace = grace_seconds(kind, shown, options);
 
   if (live->is_being_deleted()) {
-    const int64_t current = int_at(tree, {"metadata", "deletionGracePeriodSeconds"});
+    const int64_t current = int_at(shown, {"metadata", "deletionGracePeriodSeconds"});
     const bool shorter = grace < current;
     if (finalizers == before && !shorter &&
         (current > 0 || !finalizers.empty() || waits_for_namespace)) {
@@ -222,10 +224,12 @@ Result<Change> plan_delete(const WriteContext& context, const ObjectPtr& live,
   if (grace == 0 && finalizers.empty() && !waits_for_namespace) {
     out.type = Change::Type::Delete;
     if (!kind.returns_deleted_object) out.answer = deleted_status(kind, name, live->uid());
-    if (options.dry_run) out.dry_run_tree = std::move(tree);
+    if (options.dry_run) out.dry_run_tree = on_heap(shown);
     return out;
   }
 
+  Json tree(shown, arena.memory());
+  JsonObject& metadata = tree.get_object()["metadata"].get_object();
   if (!live->is_being_deleted() && live->generation() > 0)
     metadata["generation"] = live->generation() + 1;
   if (!live->is_being_deleted() ||
@@ -243,7 +247,7 @@ Result<Change> plan_delete(const WriteContext& context, const ObjectPtr& live,
   out.type = Change::Type::Store;
   out.status = options.orphan_dependents == false ? 202 : 200;
   if (options.dry_run) {
-    out.dry_run_tree = std::move(tree);
+    out.dry_run_tree = on_heap(tree);
     return out;
   }
   if (kind.to_stored) kind.to_stored(tree);

@@ -124,18 +124,11 @@ void DirectClient::submit(ClientWrite write, std::function<void(Result<ObjectPtr
     case ClientWrite::Verb::Finalize:
       job.context.subresource = write.verb == ClientWrite::Verb::Finalize ? "finalize" : "status";
       [[fallthrough]];
-    case ClientWrite::Verb::Update: {
-      // Whoever asks has most likely just read it.
-      auto known = std::make_shared<std::optional<SharedJson>>();
-      const bool is_view = static_cast<bool>(job.context.kind->from_stored);
-      job.look = [known, is_view, trees = trees_](const ObjectPtr& live) {
-        known->reset();
-        if (live != nullptr && !is_view) *known = trees->known(live);
+    case ClientWrite::Verb::Update:
+      job.plan = [object](const WriteContext& context, const ObjectPtr& live) {
+        return plan_update_tree(context, live, *object);
       };
-      job.plan = [object, known](const WriteContext& context, const ObjectPtr& live) {
-        return plan_update_tree(context, live, *object, *known ? &***known : nullptr);
-      };
-    } break;
+      break;
     case ClientWrite::Verb::MergePatch:
       job.plan = [object](const WriteContext& context, const ObjectPtr& live) {
         return plan_patch(context, live, PatchType::MergePatch,

@@ -5,7 +5,6 @@
 #include "apiserver/committer.h"
 #include "apiserver/plan_thread.h"
 #include "client/client.h"
-#include "client/tree_cache.h"
 
 namespace yard {
 
@@ -21,7 +20,7 @@ class DirectClient : public Client {
   ObjectPtr get(const Resource& resource, std::string_view ns,
                 std::string_view name) const override;
   std::vector<ObjectPtr> list(const Resource& resource, std::string_view ns) const override;
-  SharedJson tree(const ObjectPtr& object) const override { return trees_->of(object); }
+  SharedJson tree(const ObjectPtr& object) const override { return committer_.trees().of(object); }
   std::vector<Dependent> dependents(std::string_view owner_uid) const override;
   std::vector<Resource> resources(bool only_namespaced) const override;
   std::optional<Served> served(const Resource& resource) const override;
@@ -40,7 +39,6 @@ class DirectClient : public Client {
   std::vector<Store::ListenerId> listeners_;
   std::shared_ptr<size_t> under_way_ = std::make_shared<size_t>(0);  // writes without an answer
   std::unique_ptr<PlanThread> plans_;
-  std::shared_ptr<TreeCache> trees_ = std::make_shared<TreeCache>();  // writes under way use it too
 };
 
 }  // namespace yard

@@ -62,8 +62,10 @@ Result<Change> plan_binding_tree(const WriteContext& context, const ObjectPtr& l
   if (node.empty()) errors.push_back(required(FieldPath("target.name")));
   if (!errors.empty()) return invalid_object("", "Binding", context.name, errors);
 
-  JsonArena arena;
-  Json pod = live->tree(arena.memory());
+  auto block = std::make_shared<JsonBlock>();
+  block->tree =
+      context.live_tree ? Json(**context.live_tree, block->memory()) : live->tree(block->memory());
+  Json& pod = block->tree;
   const auto refuse = [&](std::string why) {
     Error out = conflict_error(kind, context.name, why);
     out.message = fmt::format("Operation cannot be fulfilled on pods/binding {}: {}",
@@ -102,7 +104,10 @@ Result<Change> plan_binding_tree(const WriteContext& context, const ObjectPtr& l
   out.expected = live->revision();
   out.status = 201;
   out.answer = success_status(201);
-  if (!context.options.dry_run) out.object = encode_object(*context.stored, pod);
+  if (!context.options.dry_run) {
+    out.object = encode_object(*context.stored, pod);
+    out.tree = std::move(block);  // its node reads it next
+  }
   return out;
 }
 

@@ -109,10 +109,10 @@ Result<void> conform_body(const WriteContext& context, Json& tree,
   return report_findings(context, *findings, duplicates, false, warnings);
 }
 
-Result<Json> read_object(const WriteContext& context, const RequestBody& body, JsonArena& arena,
+Result<Json> read_object(const WriteContext& context, const RequestBody& body, JsonMemory memory,
                          std::vector<std::string>& warnings) {
   DecodedBody decoded =
-      TRY(decode_body(body, context.kind->kind, context.kind->custom, arena.memory()));
+      TRY(decode_body(body, context.kind->kind, context.kind->custom, std::move(memory)));
   TRY(check_type(*context.kind, decoded.tree));
   TRY(conform_body(context, decoded.tree, decoded.duplicate_fields, warnings));
   return std::move(decoded.tree);
@@ -287,7 +287,7 @@ Json part_written(const WriteContext& context, const Json& tree, JsonMemory memo
   return Json(std::move(out), std::move(memory));
 }
 
-Change stored(const WriteContext& context, Json tree, const Json* live_tree, Revision expected,
+Change stored(const WriteContext& context, Json& tree, const Json* live_tree, Revision expected,
               int status, std::vector<std::string> warnings) {
   Change out;
   out.type = Change::Type::Store;
@@ -322,7 +322,7 @@ void track_created(const WriteContext& context, Json& tree) {
 }
 
 // A create after decoding. `applied`: server-side apply has set managedFields already.
-Result<Change> create_from(const WriteContext& context, Json tree,
+Result<Change> create_from(const WriteContext& context, Json& tree,
                            std::vector<std::string> warnings, bool applied) {
   const Kind& kind = *context.kind;
   Random random(context.seed);
@@ -356,12 +356,12 @@ Result<Change> create_from(const WriteContext& context, Json tree,
     return invalid_object(kind.group, kind.kind, text_at(tree, {"metadata", "name"}), errors);
   }
   add_object_warnings(context, tree, warnings);
-  return stored(context, std::move(tree), nullptr, 0, 201, std::move(warnings));
+  return stored(context, tree, nullptr, 0, 201, std::move(warnings));
 }
 
 // An update or patch after decoding and merging.
 Result<Change> update_from(const WriteContext& context, const Object& live, const Json& live_tree,
-                           Json next, std::vector<std::string> warnings, bool is_patch,
+                           Json& next, std::vector<std::string> warnings, bool is_patch,
                            bool applied) {
   const Kind& kind = *context.kind;
   Random random(context.seed);
@@ -383,7 +383,6 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
     copy_member(metadata, old_metadata, member);
   copy_member(metadata, old_metadata, "resourceVersion");
   metadata.erase("selfLink");
-  if (!context.subresource.empty() && !applied) keep_managed_fields(live_tree, next);
 
   if (kind.set_defaults) kind.set_defaults(next);
   if (!applied) track_update(&live_tree, next, *kind.schema, writer_of(context));
@@ -432,7 +431,7 @@ Result<Change> update_from(const WriteContext& context, const Object& live, cons
     out.warnings = std::move(warnings);
     return out;
   }
-  return stored(context, std::move(next), &live_tree, live.revision(), 200, std::move(warnings));
+  return stored(context, next, &live_tree, live.revision(), 200, std::move(warnings));
 }
 
 Error rejected_patch(const Error& why, const Json& tree) {
@@ -512,7 +511,7 @@ Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
     }
     Json merged = TRY(apply_config(nullptr, config, *kind.schema, options));
     TRY(conform(merged, *kind.schema, kind.kind));
-    return create_from(context, std::move(merged), std::move(warnings), true);
+    return create_from(context, merged, std::move(warnings), true);
   }
   const Json live_tree = tree_as_shown(kind, *live);
   auto merged = apply_config(&live_tree, config, *kind.schema, options);
@@ -523,8 +522,7 @@ Result<Change> apply_patch(const WriteContext& context, const ObjectPtr& live,
     return why;
   }
   TRY(conform(*merged, *kind.schema, kind.kind));
-  return update_from(context, *live, live_tree, std::move(*merged), std::move(warnings), true,
-                     true);
+  return update_from(context, *live, live_tree, *merged, std::move(warnings), true, true);
 }
 
 }  // namespace
@@ -533,6 +531,12 @@ Json tree_as_shown(const Kind& kind, const Object& stored_object, JsonMemory mem
   Json tree = stored_object.tree(std::move(memory));
   if (kind.from_stored) kind.from_stored(tree);
   return tree;
+}
+
+const Json& live_tree(const WriteContext& context, const Object& live, JsonMemory memory,
+                      std::optional<Json>& parsed) {
+  if (context.live_tree) return **context.live_tree;
+  return parsed.emplace(tree_as_shown(*context.kind, live, std::move(memory)));
 }
 
 ObjectPtr as_shown(const Kind& kind, const ObjectPtr& stored_object) {
@@ -557,44 +561,65 @@ Result<void> check_namespace_accepts(const WriteContext& context, std::string_vi
 }
 
 Result<Change> plan_create(const WriteContext& context, const RequestBody& body) {
-  JsonArena arena;
   std::vector<std::string> warnings;
-  Json tree = TRY(read_object(context, body, arena, warnings));
-  const std::string_view name = text_at(tree, {"metadata", "name"});
-  if (!context.name.empty() && name != context.name) return wrong_name_error(name, context.name);
-  return create_from(context, std::move(tree), std::move(warnings), false);
+  const auto create = [&](Json& tree) -> Result<Change> {
+    const std::string_view name = text_at(tree, {"metadata", "name"});
+    if (!context.name.empty() && name != context.name) return wrong_name_error(name, context.name);
+    return create_from(context, tree, std::move(warnings), false);
+  };
+  // Whoever schedules a pod reads it as soon as it is there; no other kind is as sure of a reader.
+  if (context.kind->kind == "Pod" && !context.kind->to_stored && !context.options.dry_run) {
+    auto block = std::make_shared<JsonBlock>();
+    block->tree = TRY(read_object(context, body, block->memory(), warnings));
+    Change out = TRY(create(block->tree));
+    out.tree = std::move(block);
+    return out;
+  }
+  JsonArena arena;
+  Json tree = TRY(read_object(context, body, arena.memory(), warnings));
+  return create(tree);
 }
 
 Result<Change> plan_create_tree(const WriteContext& context, const Json& tree) {
   JsonArena arena;
-  return create_from(context, Json(tree, arena.memory()), {}, false);
+  Json next(tree, arena.memory());
+  return create_from(context, next, {}, false);
 }
 
 Result<Change> plan_update(const WriteContext& context, const ObjectPtr& live,
                            const RequestBody& body) {
   JsonArena arena;
   std::vector<std::string> warnings;
-  Json tree = TRY(read_object(context, body, arena, warnings));
+  Json tree = TRY(read_object(context, body, arena.memory(), warnings));
   if (live == nullptr) {
     if (!context.kind->creates_on_update || !context.subresource.empty())
       return not_found_error(*context.kind, context.name);
     if (const std::string_view name = text_at(tree, {"metadata", "name"}); name != context.name)
       return wrong_name_error(name, context.name);
-    return create_from(context, std::move(tree), std::move(warnings), false);
+    return create_from(context, tree, std::move(warnings), false);
   }
-  return update_from(context, *live, tree_as_shown(*context.kind, *live, arena.memory()),
-                     std::move(tree), std::move(warnings), false, false);
+  std::optional<Json> parsed;
+  return update_from(context, *live, live_tree(context, *live, arena.memory(), parsed), tree,
+                     std::move(warnings), false, false);
 }
 
 Result<Change> plan_update_tree(const WriteContext& context, const ObjectPtr& live,
-                                const Json& tree, const Json* live_tree) {
+                                const Json& tree) {
   if (live == nullptr) return not_found_error(*context.kind, context.name);
+  // A status of something that somebody has read will be read again.
+  if (context.live_tree && context.subresource == "status" && !context.kind->to_stored) {
+    auto block = std::make_shared<JsonBlock>();
+    block->tree = part_written(context, tree, block->memory());
+    Change out =
+        TRY(update_from(context, *live, **context.live_tree, block->tree, {}, false, false));
+    if (out.type == Change::Type::Store) out.tree = std::move(block);
+    return out;
+  }
   JsonArena arena;
+  std::optional<Json> parsed;
   Json next = part_written(context, tree, arena.memory());
-  if (live_tree != nullptr)
-    return update_from(context, *live, *live_tree, std::move(next), {}, false, false);
-  return update_from(context, *live, tree_as_shown(*context.kind, *live, arena.memory()),
-                     std::move(next), {}, false, false);
+  return update_from(context, *live, live_tree(context, *live, arena.memory(), parsed), next, {},
+                     false, false);
 }
 
 Result<Change> plan_patch(const WriteContext& context, const ObjectPtr& live, PatchType type,
@@ -610,8 +635,9 @@ Result<Change> plan_patch(const WriteContext& context, const ObjectPtr& live, Pa
   JsonArena arena;
   auto patch = parse_json(body.bytes, {}, arena.memory());
   if (!patch) return error(Reason::BadRequest, "error decoding patch: " + patch.error().message);
-  const Json live_tree = tree_as_shown(kind, *live, arena.memory());
-  Json next(live_tree, arena.memory());
+  std::optional<Json> parsed;
+  const Json& before = live_tree(context, *live, arena.memory(), parsed);
+  Json next(before, arena.memory());
   switch (type) {
     case PatchType::JsonPatch: TRY(apply_json_patch(next, patch->value)); break;
     case PatchType::MergePatch: TRY(apply_merge_patch(next, patch->value)); break;
@@ -629,7 +655,7 @@ Result<Change> plan_patch(const WriteContext& context, const ObjectPtr& live, Pa
   auto findings = conform(next, *kind.schema, kind.kind);
   if (!findings) return rejected_patch(findings.error(), next);
   TRY(report_findings(context, *findings, patch->duplicate_fields, true, warnings));
-  return update_from(context, *live, live_tree, std::move(next), std::move(warnings), true, false);
+  return update_from(context, *live, before, next, std::move(warnings), true, false);
 }
 
 }  // namespace yard

@@ -14,18 +14,22 @@ constexpr std::string_view kBase64Url =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 std::string encode64(std::string_view bytes, std::string_view alphabet, bool pad) {
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t have = std::min<size_t>(3, bytes.size() - i);
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < have ? static_cast<uint8_t>(bytes[i + k]) : 0);
-    }
-    for (size_t k = 0; k <= have; ++k)
-      out.push_back(alphabet[group >> (18 - 6 * k) & 63]);
-    if (pad) out.append(3 - have, '=');
-  }
+  std::string out((bytes.size() + 2) / 3 * 4, '=');
+  char* to = out.data();
+  const auto byte = [&](size_t at) {
+    return static_cast<uint32_t>(static_cast<uint8_t>(bytes[at]));
+  };
+  const auto put = [&](uint32_t group, int digits) {
+    for (int shift = 18; digits > 0; --digits, shift -= 6)
+      *to++ = alphabet[group >> shift & 63];
+  };
+  size_t at = 0;
+  for (; at + 3 <= bytes.size(); at += 3)
+    put(byte(at) << 16 | byte(at + 1) << 8 | byte(at + 2), 4);
+  const size_t left = bytes.size() - at;
+  if (left == 1) put(byte(at) << 16, 2);
+  if (left == 2) put(byte(at) << 16 | byte(at + 1) << 8, 3);
+  if (!pad) out.resize(static_cast<size_t>(to - out.data()));
   return out;
 }
 

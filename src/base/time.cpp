@@ -12,39 +12,25 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-void append_digits(std::string& out, int64_t number, size_t digits) {
-  const size_t end = out.size() + digits;
-  out.append(digits, '0');
-  for (size_t at = end; at > end - digits && number != 0; number /= 10)
-    out[--at] = static_cast<char>('0' + number % 10);
+// The number's last digits, so many, before `end`.
+void put_digits(char* end, unsigned number, size_t digits) {
+  for (; digits > 0; --digits, number /= 10)
+    *--end = static_cast<char>('0' + number % 10);
 }
 
 // By hand: a pod's status has some forty of them, and a general formatter takes ten times as long.
-std::string date_and_clock(Time time) {
+// `form` is the text with zeros in the places of the digits.
+std::string date_and_clock(Time time, std::string_view form) {
   const auto day = std::chrono::floor<days>(time);
   const std::chrono::year_month_day date{day};
-  const int64_t second = std::chrono::floor<seconds>(time - day).count();
-  std::string out;
-  out.reserve(sizeof "2026-11-15T06:05:54.123456789Z");
-  append_digits(out, static_cast<int>(date.year()), 4);
-  out += '-';
-  append_digits(out, static_cast<unsigned>(date.month()), 2);
-  out += '-';
-  append_digits(out, static_cast<unsigned>(date.day()), 2);
-  out += 'T';
-  append_digits(out, second / 3600, 2);
-  out += ':';
-  append_digits(out, second / 60 % 60, 2);
-  out += ':';
-  append_digits(out, second % 60, 2);
-  return out;
-}
-
-std::string with_fraction(Time time, int64_t fraction, size_t digits) {
-  std::string out = date_and_clock(time);
-  out += '.';
-  append_digits(out, fraction, digits);
-  out += 'Z';
+  const auto second = static_cast<unsigned>(std::chrono::floor<seconds>(time - day).count());
+  std::string out(form);
+  put_digits(&out[4], static_cast<unsigned>(static_cast<int>(date.year())), 4);
+  put_digits(&out[7], static_cast<unsigned>(date.month()), 2);
+  put_digits(&out[10], static_cast<unsigned>(date.day()), 2);
+  put_digits(&out[13], second / 3600, 2);
+  put_digits(&out[16], second / 60 % 60, 2);
+  put_digits(&out[19], second % 60, 2);
   return out;
 }
 
@@ -76,17 +62,19 @@ std::optional<Duration> unit_length(std::string_view unit) {
 }  // namespace
 
 std::string rfc3339(Time time) {
-  std::string out = date_and_clock(time);
-  out += 'Z';
-  return out;
+  return date_and_clock(time, "0000-00-00T00:00:00Z");
 }
 
 std::string rfc3339_micro(Time time) {
-  return with_fraction(time, fraction_nanos(time) / 1000, 6);
+  std::string out = date_and_clock(time, "0000-00-00T00:00:00.000000Z");
+  put_digits(&out[26], static_cast<unsigned>(fraction_nanos(time) / 1000), 6);
+  return out;
 }
 
 std::string rfc3339_nano(Time time) {
-  return with_fraction(time, fraction_nanos(time), 9);
+  std::string out = date_and_clock(time, "0000-00-00T00:00:00.000000000Z");
+  put_digits(&out[29], static_cast<unsigned>(fraction_nanos(time)), 9);
+  return out;
 }
 
 std::optional<Time> parse_rfc3339(std::string_view text) {

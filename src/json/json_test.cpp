@@ -298,5 +298,50 @@ TEST(JsonArena, TreesLiveInItAndCopiesLeaveIt) {
   EXPECT_EQ(to_text(kept), text);
 }
 
+// Texts are looked at in pieces of sixteen and eight bytes: none may be missed where pieces meet.
+TEST(ToText, EscapesAByteWhereverItStands) {
+  const std::pair<char, std::string_view> bytes[] = {{'"', R"(\")"},  {'\\', R"(\\)"},
+                                                     {'\n', R"(\n)"}, {0x1f, R"(\u001f)"},
+                                                     {' ', " "},      {0x7f, "\x7f"}};
+  for (size_t size = 1; size <= 50; ++size) {
+    for (size_t at = 0; at < size; ++at) {
+      for (const auto& [byte, written] : bytes) {
+        const std::string before(at, 'a'), after(size - at - 1, 'b');
+        const std::string text = before + byte + after;
+        const std::string expected = '"' + before + std::string(written) + after + '"';
+        ASSERT_EQ(to_text(Json(text)), expected) << size << " bytes, at " << at;
+        ASSERT_EQ(to_text(Json(JsonObject{{text, JsonArray{text}}})),
+                  "{" + expected + ":[" + expected + "]}");
+      }
+    }
+  }
+}
+
+TEST(ToText, GoesOnBehindWhatIsThere) {
+  std::string out = "before";
+  append_text(out, JsonArray{std::string(3000, '\n'), 1, JsonObject(), JsonArray(), 0.5});
+  append_text(out, "text");
+  append_quoted(out, "\t");
+  std::string escapes;
+  for (int i = 0; i < 3000; ++i)
+    escapes += "\\n";
+  EXPECT_EQ(out, "before[\"" + escapes + "\",1,{},[],0.5]\"text\"\"\\t\"");
+}
+
+TEST(Find, NamesOfOneLengthAndEnding) {
+  JsonObject few{{"", 0}, {"ab", 1}, {"bb", 2}, {"b", 3}};
+  JsonObject many = few;
+  for (int i = 0; i < 30; ++i)
+    many[fmt::format("x{}", i)] = i;
+  for (const JsonObject& object : {few, many}) {
+    const Json value = object;
+    EXPECT_EQ(find(value, "")->as_int64(), 0);
+    EXPECT_EQ(find(value, "ab")->as_int64(), 1);
+    EXPECT_EQ(find(value, "bb")->as_int64(), 2);
+    EXPECT_EQ(find(value, "b")->as_int64(), 3);
+    EXPECT_EQ(find(value, "cb"), nullptr);
+  }
+}
+
 }  // namespace
 }  // namespace yard

@@ -2,10 +2,11 @@
 // numbers come out as Go prints them (1, not 1E0), which is what clients of Kubernetes compare
 // with.
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <utility>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -17,7 +18,7 @@ namespace yard {
 
 namespace {
 
-constexpr size_t kLikelySize = 512;
+constexpr size_t kLikelySize = 512;  // of a text that is begun
 
 // What stands after the backslash: 0 for a byte that is written as it is, 'u' for \u00XX.
 constexpr std::array<char, 256> kEscapes = [] {
@@ -32,57 +33,134 @@ constexpr std::array<char, 256> kEscapes = [] {
   return escapes;
 }();
 
-void append_escape(std::string& out, unsigned char byte) {
-  char escape = kEscapes[byte];
-  out += '\\';
-  out += escape;
-  if (escape != 'u') return;
+// Writes onto the end of a text without asking it for room at each piece: what is too much is cut
+// off in the end.
+class TextWriter {
+ public:
+  explicit TextWriter(std::string& out) : out_(out), at_(out.data() + out.size()) {
+    make_room(kLikelySize);
+  }
+  ~TextWriter() { out_.resize(size()); }
+  TextWriter(const TextWriter&) = delete;
+  TextWriter& operator=(const TextWriter&) = delete;
+
+  // Where so many bytes may be written; `written` says behind which of them it goes on.
+  char* room(size_t bytes) {
+    if (static_cast<size_t>(end_ - at_) < bytes) make_room(bytes);
+    return at_;
+  }
+  void written(char* to) { at_ = to; }
+  void put(char byte) { *room(1) = byte, ++at_; }
+  void put(std::string_view text) {
+    std::memcpy(room(text.size()), text.data(), text.size());
+    at_ += text.size();
+  }
+
+ private:
+  size_t size() const { return static_cast<size_t>(at_ - out_.data()); }
+  void make_room(size_t bytes) {
+    const size_t size_now = size();
+    out_.resize(size_now + std::max({bytes, size_now / 2, kLikelySize}));
+    at_ = out_.data() + size_now;
+    end_ = out_.data() + out_.size();
+  }
+
+  std::string& out_;
+  char *at_, *end_ = nullptr;
+};
+
+char* write_escape(char* to, unsigned char byte) {
+  const char escape = kEscapes[byte];
+  *to++ = '\\';
+  *to++ = escape;
+  if (escape != 'u') return to;
   constexpr char kHexDigits[] = "0123456789abcdef";
-  out += "00";
-  out += kHexDigits[byte >> 4];
-  out += kHexDigits[byte & 15];
+  *to++ = '0';
+  *to++ = '0';
+  *to++ = kHexDigits[byte >> 4];
+  *to++ = kHexDigits[byte & 15];
+  return to;
 }
 
-// How many bytes at its beginning are written as they are.
-size_t plain_bytes(std::string_view text) {
-  size_t at = 0;
 #ifdef __SSE2__
-  const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'),
-                last_escaped = _mm_set1_epi8(0x1f);
-  for (; at + sizeof(__m128i) <= text.size(); at += sizeof(__m128i)) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + at));
-    const __m128i below = _mm_cmpeq_epi8(_mm_min_epu8(bytes, last_escaped), bytes);
-    const __m128i named =
-        _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash));
-    const int escaped = _mm_movemask_epi8(_mm_or_si128(below, named));
-    if (escaped != 0) return at + static_cast<size_t>(std::countr_zero(unsigned(escaped)));
+// Bit i: byte i is not written as it is.
+unsigned escaped_among(__m128i bytes) {
+  const __m128i below = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+  const __m128i named = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                     _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+  return static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(below, named)));
+}
+#endif
+
+// True where all of it is written as it is, as nearly every text is.
+bool is_plain(std::string_view text) {
+  const char* at = text.data();
+  size_t left = text.size();
+#ifdef __SSE2__
+  if (left >= sizeof(__m128i)) {
+    const char* last = at + left - sizeof(__m128i);
+    for (; at < last; at += sizeof(__m128i)) {
+      if (escaped_among(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at))) != 0) return false;
+    }
+    // The last piece may show some bytes a second time.
+    return escaped_among(_mm_loadu_si128(reinterpret_cast<const __m128i*>(last))) == 0;
+  }
+  if (left >= 8) {
+    const __m128i first = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at));
+    const __m128i last = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at + left - 8));
+    return escaped_among(_mm_unpacklo_epi64(first, last)) == 0;
   }
 #endif
-  while (at < text.size() && kEscapes[static_cast<unsigned char>(text[at])] == 0)
-    ++at;
-  return at;
+  for (; left > 0; ++at, --left) {
+    if (kEscapes[static_cast<unsigned char>(*at)] != 0) return false;
+  }
+  return true;
 }
 
-// A member's name with what stands around it, in one piece.
-void append_name(std::string& out, char before, std::string_view name) {
-  if (plain_bytes(name) != name.size()) {
-    out += before;
-    append_quoted(out, name);
-    out += ':';
+void write_escaped(TextWriter& out, std::string_view text) {
+  constexpr size_t kPiece = 128, kLongestEscape = 6;
+  for (size_t begin = 0; begin < text.size(); begin += kPiece) {
+    const std::string_view piece = text.substr(begin, kPiece);
+    char* to = out.room(piece.size() * kLongestEscape);
+    for (const char each : piece) {
+      const auto byte = static_cast<unsigned char>(each);
+      if (kEscapes[byte] == 0) {
+        *to++ = each;
+      } else {
+        to = write_escape(to, byte);
+      }
+    }
+    out.written(to);
+  }
+}
+
+void write_quoted(TextWriter& out, std::string_view text) {
+  if (!is_plain(text)) {
+    out.put('"');
+    write_escaped(out, text);
+    out.put('"');
     return;
   }
-  const size_t at = out.size();
-  out.append(name.size() + 4, '"');
-  out[at] = before;
-  name.copy(out.data() + at + 2, name.size());
-  out.back() = ':';
+  char* to = out.room(text.size() + 2);
+  *to++ = '"';
+  std::memcpy(to, text.data(), text.size());
+  to += text.size();
+  *to++ = '"';
+  out.written(to);
+}
+
+// A member's name with what stands around it.
+void write_name(TextWriter& out, char before, std::string_view name) {
+  out.put(before);
+  write_quoted(out, name);
+  out.put(':');
 }
 
 template <typename Number>
-void append_integer(std::string& out, Number number) {
-  char digits[24];
-  auto [end, problem] = std::to_chars(digits, digits + sizeof digits, number);
-  out.append(digits, end);
+void write_integer(TextWriter& out, Number number) {
+  constexpr size_t kMostDigits = 24;
+  char* to = out.room(kMostDigits);
+  out.written(std::to_chars(to, to + kMostDigits, number).ptr);
 }
 
 // The digits of `12345e+20` written out; to_chars would print such a number's exact value, which
@@ -133,17 +211,43 @@ void append_double(std::string& out, double number) {
   }
 }
 
-void append_scalar(std::string& out, const Json& value) {
+void write_scalar(TextWriter& out, const Json& value) {
   switch (value.kind()) {
-    case boost::json::kind::null: out += "null"; break;
-    case boost::json::kind::bool_: out += value.get_bool() ? "true" : "false"; break;
-    case boost::json::kind::int64: append_integer(out, value.get_int64()); break;
-    case boost::json::kind::uint64: append_integer(out, value.get_uint64()); break;
-    case boost::json::kind::double_: append_double(out, value.get_double()); break;
+    case boost::json::kind::null: out.put("null"); break;
+    case boost::json::kind::bool_: out.put(value.get_bool() ? "true" : "false"); break;
+    case boost::json::kind::int64: write_integer(out, value.get_int64()); break;
+    case boost::json::kind::uint64: write_integer(out, value.get_uint64()); break;
+    case boost::json::kind::double_: {
+      std::string digits;
+      append_double(digits, value.get_double());
+      out.put(digits);
+    } break;
     case boost::json::kind::string:
-      append_quoted(out, {value.get_string().data(), value.get_string().size()});
+      write_quoted(out, {value.get_string().data(), value.get_string().size()});
       break;
     default: break;
+  }
+}
+
+void write_text(TextWriter& out, const Json& value) {
+  if (const JsonObject* object = value.if_object()) {
+    if (object->empty()) out.put('{');
+    char before = '{';
+    for (const auto& member : *object) {
+      write_name(out, std::exchange(before, ','), member.key());
+      write_text(out, member.value());
+    }
+    out.put('}');
+  } else if (const JsonArray* array = value.if_array()) {
+    if (array->empty()) out.put('[');
+    char before = '[';
+    for (const Json& item : *array) {
+      out.put(std::exchange(before, ','));
+      write_text(out, item);
+    }
+    out.put(']');
+  } else {
+    write_scalar(out, value);
   }
 }
 
@@ -183,48 +287,21 @@ void append_pretty(std::string& out, const Json& value, int depth) {
 }  // namespace
 
 void append_quoted(std::string& out, std::string_view text) {
-  const size_t plain = plain_bytes(text);
-  if (plain == text.size()) {
-    // Nearly every text: one look at the room that is left, where three appends would be three.
+  if (is_plain(text)) {
+    // One look at the room that is left, where three appends would be three.
     const size_t at = out.size();
     out.append(text.size() + 2, '"');
     text.copy(out.data() + at + 1, text.size());
     return;
   }
-  out += '"';
-  size_t written = 0;
-  for (size_t i = plain; i < text.size(); ++i) {
-    auto byte = static_cast<unsigned char>(text[i]);
-    if (kEscapes[byte] == 0) continue;
-    out.append(text, written, i - written);
-    append_escape(out, byte);
-    written = i + 1;
-  }
-  out.append(text, written);
-  out += '"';
+  TextWriter writer(out);
+  write_quoted(writer, text);
 }
 
 void append_text(std::string& out, const Json& value) {
-  if (const JsonObject* object = value.if_object()) {
-    if (object->empty()) out += '{';
-    char before = '{';
-    for (const auto& member : *object) {
-      append_name(out, std::exchange(before, ','), member.key());
-      append_text(out, member.value());
-    }
-    out += '}';
-  } else if (const JsonArray* array = value.if_array()) {
-    out += '[';
-    bool first = true;
-    for (const Json& item : *array) {
-      if (!first) out += ',';
-      first = false;
-      append_text(out, item);
-    }
-    out += ']';
-  } else {
-    append_scalar(out, value);
-  }
+  if (value.is_string()) return append_quoted(out, value.get_string());
+  TextWriter writer(out);
+  write_text(writer, value);
 }
 
 std::string to_text(const Json& value) {

@@ -12,6 +12,7 @@
 #include "client/status_update.h"
 #include "node/images/driver_files.h"
 #include "node/images/local_images.h"
+#include "node/pod_storage.h"
 #include "node/pod_volumes.h"
 #include "node/seccomp_profile.h"
 #include "node/simulated/played_pods.h"
@@ -165,7 +166,8 @@ void Agent::on_pod(const ObjectEvent& event) {
   Pod& pod = pod_of(object.uid(), object.ns(), object.name());
   unbound_.erase(pod.uid);
   if (event.type == ObjectEvent::Type::Deleted) pod.gone = true;
-  sync_later(pod.uid);
+  pod.heard = object.revision();
+  if (!pod.tells) sync_later(pod.uid);
 }
 
 // A look that is due for several reasons is taken once.
@@ -244,6 +246,8 @@ PodWorld Agent::observe(Pod& pod, SharedJson tree) {
   world.memory = pod.memory;
   world.eviction = pod.eviction;
   world.node_ends = shut_down_since_;
+  world.writing = pod.busy;
+  world.can_wait = can_hold_status(pod);
   observe_gate(pod, world);
   return world;
 }
@@ -251,7 +255,9 @@ PodWorld Agent::observe(Pod& pod, SharedJson tree) {
 void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   // While a status is being stored containers need not wait for the disk; what the next one tells
   // follows it.
-  const bool may_write = !pod.busy && !holds_status(pod, plan);
+  const bool waits = plan.status_may_wait && world.can_wait;
+  if (waits && !pod.busy) hold_status(pod);
+  const bool may_write = !pod.busy && !waits;
   // What a status tells is announced once that status is stored: a lost race announces nothing
   // twice.
   std::vector<EventNote> announced;
@@ -290,8 +296,7 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
   }
   if (plan.look_again) wait_until(pod, *plan.look_again);
   if (!may_write) return;
-  if (plan.status)
-    return write_status(pod, world.pod, std::move(*plan.status), std::move(announced));
+  if (plan.status) return write_status(pod, world, plan, std::move(announced));
   for (const EventNote& event : announced)
     events_.record(world.pod, event);
   if (plan.delete_object) delete_object(pod);
@@ -299,20 +304,22 @@ void Agent::act(Pod& pod, PodWorld& world, PodPlan plan) {
 
 // Most pods run within milliseconds: then one status tells it all, and one write is spared. Where
 // this look itself comes late there is much to do, and the start may take longer for that.
-bool Agent::holds_status(Pod& pod, const PodPlan& plan) {
-  if (!plan.status_may_wait) return false;
+bool Agent::can_hold_status(const Pod& pod) const {
+  if (!pod.hold_status) return true;
+  const Time now = loop_.now();
+  if (now >= pod.hold_status_until) return false;
+  return now < *pod.hold_status || now - *pod.hold_status >= kLateLook;
+}
+
+void Agent::hold_status(Pod& pod) {
   const Time now = loop_.now();
   if (!pod.hold_status) {
     pod.hold_status = now + kFirstStatusHold;
     pod.hold_status_until = now + kLongestStatusHold;
   }
-  if (now >= pod.hold_status_until) return false;
-  if (now >= *pod.hold_status) {
-    if (now - *pod.hold_status < kLateLook) return false;
+  if (now >= *pod.hold_status)
     pod.hold_status = std::min(now + kFirstStatusHold, pod.hold_status_until);
-  }
   wait_until(pod, *pod.hold_status);
-  return true;
 }
 
 LaunchFacts Agent::launch_facts(const Pod& pod) {
@@ -330,7 +337,7 @@ LaunchFacts Agent::launch_facts(const Pod& pod) {
   out.env.find = [this, ns = pod.ns](std::string_view kind, std::string_view name) {
     const bool is_volume = kind == "PersistentVolume";  // the only one without a namespace
     const ObjectPtr object = client_.get({"v1", std::string(kind)}, is_volume ? "" : ns, name);
-    return object == nullptr ? Json() : object->tree();
+    return object == nullptr ? SharedJson() : client_.tree(object);
   };
   out.env.token = [this, uid = pod.uid](std::string_view audience, int64_t seconds) {
     return tokens_.token(uid, audience, seconds);
@@ -504,9 +511,11 @@ void Agent::note_problem(Pod& pod, const Json& tree, const std::string& containe
   sync_later(pod.uid);
 }
 
-void Agent::write_status(Pod& pod, const Json& tree, Json status,
+void Agent::write_status(Pod& pod, const PodWorld& world, PodPlan& plan,
                          std::vector<EventNote> announced) {
-  Json object = status_update(tree, std::move(status));
+  const Json& tree = world.pod;
+  pod.tells = only_tells(world, plan) && pod.pulls.empty() && !has_storage_limit(tree);
+  Json object = status_update(tree, *std::move(plan.status));
   // What it was to wait for has come; anything else to wait for is found once it is stored.
   if (pod.hold_status && pod.timer != 0 && pod.timer_due == *pod.hold_status) {
     loop_.cancel(pod.timer);
@@ -515,33 +524,36 @@ void Agent::write_status(Pod& pod, const Json& tree, Json status,
   pod.hold_status.reset();
   std::string seen(text_at(tree, {"metadata", "resourceVersion"}));
   pod.busy = true;
-  client_.submit({ClientWrite::Verb::UpdateStatus, kPod, pod.ns, pod.name, std::move(object)},
-                 [this, uid = pod.uid, announced = std::move(announced), seen = std::move(seen),
-                  alive = alive_](const Result<ObjectPtr>& written) {
-                   if (!*alive) return;
-                   const auto found = pods_.find(uid);
-                   if (found == pods_.end()) return;
-                   found->second.busy = false;
-                   if (written && *written != nullptr && !announced.empty()) {
-                     for (const EventNote& event : announced)
-                       events_.record(kPod, **written, event);
-                   }
-                   if (!written && written.error().reason != Reason::Conflict &&
-                       written.error().reason != Reason::NotFound) {
-                     log_warning("the status of pod {}/{} was not written: {}", found->second.ns,
-                                 found->second.name, written.error().message);
-                     wait_until(found->second, loop_.now() + kFirstRetry);
-                     return;
-                   }
-                   // Somebody else's write is under way and not to be seen yet: it comes as an
-                   // event, or not at all.
-                   if (!written && written.error().reason == Reason::Conflict &&
-                       is_at(client_.get(kPod, found->second.ns, found->second.name), seen))
-                     return wait_until(found->second, loop_.now() + kConflictPause);
-                   // The store has the write now; whatever happened meanwhile is looked at with it.
-                   found->second.again = false;
-                   sync(uid);
-                 });
+  client_.submit(
+      {ClientWrite::Verb::UpdateStatus, kPod, pod.ns, pod.name, std::move(object)},
+      [this, uid = pod.uid, announced = std::move(announced), seen = std::move(seen),
+       alive = alive_](const Result<ObjectPtr>& written) {
+        if (!*alive) return;
+        const auto found = pods_.find(uid);
+        if (found == pods_.end()) return;
+        found->second.busy = false;
+        const bool told = std::exchange(found->second.tells, false);
+        if (written && *written != nullptr) {
+          for (const EventNote& event : announced)
+            events_.record(kPod, **written, event);
+          if (told && !found->second.again && found->second.heard == (*written)->revision()) return;
+        }
+        if (!written && written.error().reason != Reason::Conflict &&
+            written.error().reason != Reason::NotFound) {
+          log_warning("the status of pod {}/{} was not written: {}", found->second.ns,
+                      found->second.name, written.error().message);
+          wait_until(found->second, loop_.now() + kFirstRetry);
+          return;
+        }
+        // Somebody else's write is under way and not to be seen yet: it comes as an
+        // event, or not at all.
+        if (!written && written.error().reason == Reason::Conflict &&
+            is_at(client_.get(kPod, found->second.ns, found->second.name), seen))
+          return wait_until(found->second, loop_.now() + kConflictPause);
+        // The store has the write now; whatever happened meanwhile is looked at with it.
+        found->second.again = false;
+        sync(uid);
+      });
 }
 
 void Agent::delete_object(Pod& pod) {

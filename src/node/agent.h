@@ -75,6 +75,10 @@ class Agent {
   struct Pod {
     std::string uid, ns, name;
     bool busy = false;  // a write is under way; then the pod is looked at again
+    // That write only tells that the pod runs (plan_pod.h): it is looked at again if anything
+    // happens besides.
+    bool tells = false;
+    Revision heard = 0;  // of its object, the newest
     bool again = false;
     bool posted = false;              // a look is on its way
     std::optional<Time> hold_status;  // a status waits until then for something to tell
@@ -109,7 +113,8 @@ class Agent {
   void drop_unbound_pods();
   PodWorld observe(Pod& pod, SharedJson tree);
   void act(Pod& pod, PodWorld& world, PodPlan plan);
-  bool holds_status(Pod& pod, const PodPlan& plan);
+  bool can_hold_status(const Pod& pod) const;
+  void hold_status(Pod& pod);
   void observe_gate(Pod& pod, PodWorld& world);
   void open_gate(Pod& pod, const PodWorld& world, std::optional<Time> holds_until);
   void start_pod(Pod& pod, const SharedJson& tree);
@@ -138,7 +143,8 @@ class Agent {
   void evict_for(Shortage shortage, const MachineRoom& room,
                  const std::map<std::string, PodUsage>& used);
   void look_at_shutdown();
-  void write_status(Pod& pod, const Json& tree, Json status, std::vector<EventNote> announced);
+  void write_status(Pod& pod, const PodWorld& world, PodPlan& plan,
+                    std::vector<EventNote> announced);
   void delete_object(Pod& pod);
   void wait_until(Pod& pod, Time at);
   std::string pod_address(const Pod& pod, const Json& tree, const PodRecord* record);

@@ -53,7 +53,8 @@ Result<std::optional<std::string>> key_ref(const Json& pod, std::string_view kin
                                            const PodFactsForEnv& facts) {
   const std::string_view name = text_at(ref, {"name"}), key = text_at(ref, {"key"});
   const bool optional = bool_at(ref, {"optional"});
-  const Json object = facts.find(kind, name);
+  const SharedJson found = facts.find(kind, name);
+  const Json& object = found;
   if (object.is_null()) {
     if (optional) return std::optional<std::string>{};
     return config_error(fmt::format("{} {} not found", kind_in_text(kind), quoted(name)));
@@ -68,7 +69,8 @@ Result<std::optional<std::string>> key_ref(const Json& pod, std::string_view kin
 Result<void> add_all_of(Environment& environment, std::string_view kind, const Json& ref,
                         std::string_view prefix, const PodFactsForEnv& facts) {
   const std::string_view name = text_at(ref, {"name"});
-  const Json object = facts.find(kind, name);
+  const SharedJson found = facts.find(kind, name);
+  const Json& object = found;
   if (object.is_null()) {
     if (bool_at(ref, {"optional"})) return {};
     return config_error(fmt::format("{} {} not found", kind_in_text(kind), quoted(name)));

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "json/json.h"
+#include "json/shared_json.h"
 
 namespace yard {
 
 // Finds an object of the pod's namespace: ("ConfigMap", name), ("Secret", name),
 // ("PersistentVolumeClaim", name); or a PersistentVolume. Null when there is none.
-using ObjectLookup = std::function<Json(std::string_view kind, std::string_view name)>;
+using ObjectLookup = std::function<SharedJson(std::string_view kind, std::string_view name)>;
 
 // The text of a ServiceAccount token of the pod's, as prepared before it starts.
 using TokenLookup = std::function<std::string(std::string_view audience, int64_t seconds)>;

@@ -231,12 +231,13 @@ void plan_finished_pod(const PodWorld& world, PodPlan& plan) {
 
 // A first status that only says that containers are being created, or one of a pod of which only
 // the shim is left: the next is its last.
-bool is_overtaken_soon(const PodWorld& world, const PodPlan& plan, const Json& stored) {
+bool is_overtaken_soon(const PodWorld& world, const PodView& view, const PodPlan& plan,
+                       const Json& stored) {
   if (plan.stop) return true;
   const bool starts =
       plan.start_pod || world.starting || !plan.start.empty() || !world.requested.empty();
-  return starts && world.problems.empty() && text_at(*plan.status, {"phase"}) == "Pending" &&
-         find(stored, "startTime") == nullptr;
+  return starts && world.problems.empty() && find(stored, "startTime") == nullptr &&
+         next_phase(world, view) == "Pending";
 }
 
 }  // namespace
@@ -262,13 +263,32 @@ PodPlan plan_pod(const PodWorld& world) {
   if (view.containers.empty()) return plan;
   plan_running_pod(world, view, plan);
   plan_probes(world, view, plan);
+  if (world.writing) return plan;
+  const bool may_wait = status != nullptr && is_overtaken_soon(world, view, plan, *status);
+  if (may_wait && world.can_wait) {
+    plan.status_may_wait = true;
+    return plan;
+  }
   Json next = next_status(world, view);
   std::ranges::move(status_events(world, view, next), std::back_inserter(plan.events));
   if (status == nullptr || !equal(*status, next)) {
     plan.status = std::move(next);
-    plan.status_may_wait = status != nullptr && is_overtaken_soon(world, plan, *status);
+    plan.status_may_wait = may_wait;
   }
   return plan;
+}
+
+bool only_tells(const PodWorld& world, const PodPlan& plan) {
+  const bool acts = plan.start_pod || !plan.start.empty() || plan.opens_gate ||
+                    !plan.signals.empty() || !plan.ends.empty() || !plan.hooks.empty() ||
+                    !plan.probes.empty() || plan.stop || plan.remove || plan.delete_object ||
+                    plan.look_again.has_value();
+  const bool is_under_way = world.starting || !world.requested.empty() || !world.problems.empty() ||
+                            world.eviction.has_value() || world.node_ends.has_value();
+  // A deadline counts from the time that the first status tells.
+  return plan.status.has_value() && !acts && !is_under_way &&
+         text_at(*plan.status, {"phase"}) == "Running" && !is_being_deleted(world.pod) &&
+         find_path(world.pod, {"spec", "activeDeadlineSeconds"}) == nullptr;
 }
 
 std::string to_text(const PodPlan& plan) {

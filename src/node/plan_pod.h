@@ -63,6 +63,8 @@ struct PodWorld {
   std::optional<StartGate> gate;  // before its first container; nullopt: it waits for nobody
   AwaitedPod awaited;             // behind that gate
   std::optional<Time> node_ends;  // since when the node is being shut down: nothing new starts
+  bool writing = false;           // a status is being stored: what there is to tell follows it
+  bool can_wait = false;          // a status that something else follows soon may wait for that
   std::map<std::string, ImageResolution> images;  // container → what its image stands for here
   const ImageResolution& image_of(const std::string& container) const;
 };
@@ -101,16 +103,21 @@ struct PodPlan {
     ProbeKind kind = ProbeKind::Readiness;
   };
   std::vector<Probe> probes;
-  bool stop = false;             // end the shim: nothing is to run any more
-  bool remove = false;           // forget what is on this machine
-  bool delete_object = false;    // the last step of a deletion
-  std::optional<Json> status;    // to be written; nullopt: as stored
-  bool status_may_wait = false;  // containers are on their way: the next one says that, and more
+  bool stop = false;           // end the shim: nothing is to run any more
+  bool remove = false;         // forget what is on this machine
+  bool delete_object = false;  // the last step of a deletion
+  std::optional<Json> status;  // to be written; nullopt: as stored, or not asked for
+  // Containers are on their way: the next one says that, and more. Where the world can wait there
+  // is no status.
+  bool status_may_wait = false;
   std::vector<PodEvent> events;
   std::optional<Time> look_again;
 };
 
 PodPlan plan_pod(const PodWorld& world);
+// True of a plan that does nothing but tell that the pod runs: once its status is stored another
+// look finds nothing, until something happens.
+bool only_tells(const PodWorld& world, const PodPlan& plan);
 
 // A plan in one line, for logs and tests.
 std::string to_text(const PodPlan& plan);

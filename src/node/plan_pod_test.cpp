@@ -235,8 +235,7 @@ TEST(PlanPod, Table) {
 }
 
 PodPlan plan_of(const std::vector<ContainerRun>& runs, const char* change = "{}",
-                bool shim_alive = true) {
-  PodWorld world;
+                bool shim_alive = true, PodWorld world = {}) {
   world.pod = changed(yaml(kPlannedPod), change);
   PodRecord record;
   record.alive = shim_alive;
@@ -278,6 +277,79 @@ TEST(PlanPod, AStatusThatTheNextOvertakesMayWait) {
     EXPECT_EQ(to_text(plan), row.plan) << row.about;
     EXPECT_EQ(plan.status_may_wait, row.may_wait) << row.about;
   }
+}
+
+TEST(PlanPod, AStatusIsPutTogetherOnlyWhereItCanBeWritten) {
+  struct Row {
+    const char* about;
+    std::vector<ContainerRun> runs;
+    bool writing, can_wait;
+    const char* plan;
+    bool has_events;
+  };
+  const Row rows[] = {
+      {"only its shim is left, and its end may be awaited",
+       {ended("c", 0, 0)},
+       false,
+       true,
+       "stop",
+       false},
+      {"it was awaited long enough",
+       {ended("c", 0, 0)},
+       false,
+       false,
+       "stop, status Running",
+       true},
+      {"it begins", {}, false, true, "start c 0", false},
+      {"it runs: nothing follows soon", {running("c", 0, 3)}, false, true, "status Running", true},
+      {"another is being stored", {running("c", 0, 3)}, true, true, "", false},
+      {"deeds do not wait for that", {}, true, false, "start c 0", false},
+  };
+  for (const Row& row : rows) {
+    PodWorld world;
+    world.writing = row.writing;
+    world.can_wait = row.can_wait;
+    const PodPlan plan =
+        plan_of(row.runs, "{spec: {restartPolicy: Never}, status: {phase: Pending}}", true, world);
+    EXPECT_EQ(to_text(plan), row.plan) << row.about;
+    EXPECT_EQ(!plan.events.empty(), row.has_events) << row.about;
+  }
+}
+
+TEST(PlanPod, WhatOnlyTellsNeedsNoSecondLook) {
+  struct Row {
+    const char* about;
+    std::vector<ContainerRun> runs;
+    const char* change;
+    bool only_tells;
+  };
+  const Row rows[] = {
+      {"it runs", {running("c", 0, 3)}, "{}", true},
+      {"it begins", {}, "{}", false},
+      {"it has ended", {ended("c", 0, 0)}, "{spec: {restartPolicy: Never}}", false},
+      {"it waits to be started again", {ended("c", 0, 1, 20), ended("c", 1, 1, 5)}, "{}", false},
+      {"its deadline counts from this status",
+       {running("c", 0, 3)},
+       "{spec: {activeDeadlineSeconds: 60}}",
+       false},
+      {"it is asked how it is",
+       {running("c", 0, 3)},
+       "{spec: {containers: [{name: c, livenessProbe: {exec: {command: [a]}}}]}}",
+       false},
+      {"it is to go",
+       {running("c", 0, 3)},
+       "{metadata: {deletionTimestamp: '2026-01-01T00:00:00Z'}}",
+       false},
+  };
+  for (const Row& row : rows) {
+    PodWorld world;
+    world.pod = changed(yaml(kPlannedPod), row.change);
+    EXPECT_EQ(only_tells(world, plan_of(row.runs, row.change)), row.only_tells) << row.about;
+  }
+  PodWorld starting;
+  starting.pod = yaml(kPlannedPod);
+  starting.requested["d"] = 0;
+  EXPECT_FALSE(only_tells(starting, plan_of({running("c", 0, 3)}))) << "another is on its way";
 }
 
 TEST(PlanPod, AStatusThatStandsIsNotWrittenAgain) {

@@ -78,6 +78,7 @@ bool tells_of(const Json* status, const PodWorld& world, const ContainerRun& run
 
 // The next status, complete. `terminal`: nothing runs and nothing will.
 Json next_status(const PodWorld& world, const PodView& view);
+std::string next_phase(const PodWorld& world, const PodView& view);
 bool is_terminal(const Json& status);
 
 // What became true between two statuses, as Events.

@@ -302,6 +302,10 @@ bool is_terminal(const Json& status) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
+std::string next_phase(const PodWorld& world, const PodView& view) {
+  return phase_of(view, is_all_over(world, view));
+}
+
 Json next_status(const PodWorld& world, const PodView& view) {
   const Json* before = find(world.pod, "status");
   JsonObject out = before != nullptr && before->is_object() ? before->get_object() : JsonObject();

@@ -25,7 +25,8 @@ Result<void> add_object_files(LaunchVolume& volume, std::string_view kind, std::
                               const Json& source, int mode, const PodFactsForEnv& facts) {
   const std::string_view word = kind == "Secret" ? "secret" : "configmap";
   const bool optional = bool_at(source, {"optional"});
-  const Json object = facts.find(kind, name);
+  const SharedJson shared = facts.find(kind, name);
+  const Json& object = shared;
   if (object.is_null()) {
     if (optional) return {};
     return error(Reason::NotFound, fmt::format("{} {} not found", word, quoted(name)));
@@ -122,7 +123,8 @@ uint64_t memory_bytes(const Json& pod, const Json& source, const PodFactsForEnv&
 // A claim leads to its volume, and that to a folder of this machine.
 Result<void> resolve_claim(LaunchVolume& volume, std::string_view claim_name,
                            const PodFactsForEnv& facts) {
-  const Json claim = facts.find("PersistentVolumeClaim", claim_name);
+  const SharedJson shared_claim = facts.find("PersistentVolumeClaim", claim_name);
+  const Json& claim = shared_claim;
   if (claim.is_null())
     return error(Reason::NotFound,
                  fmt::format("persistentvolumeclaim {} not found", quoted(claim_name)));
@@ -130,7 +132,8 @@ Result<void> resolve_claim(LaunchVolume& volume, std::string_view claim_name,
   if (name.empty() || text_at(claim, {"status", "phase"}) != "Bound")
     return error(Reason::Invalid,
                  fmt::format("PVC {} is not bound to a volume yet", quoted(claim_name)));
-  const Json found = facts.find("PersistentVolume", name);
+  const SharedJson shared_volume = facts.find("PersistentVolume", name);
+  const Json& found = shared_volume;
   if (found.is_null())
     return error(Reason::NotFound, fmt::format("persistentvolume {} not found", quoted(name)));
   volume.type = LaunchVolume::Type::HostPath;

@@ -77,7 +77,7 @@ struct Store::State {
 
   void replay(LogRecord record);
   std::optional<Error> objection(const Write& write, const Object* current) const;
-  void accept(Write write, const ObjectPtr& current, Done done);
+  ObjectPtr accept(Write write, const ObjectPtr& current, Done done);
   void fail_later(Error error, Done done);
 
   void schedule();
@@ -190,7 +190,7 @@ std::optional<Error> Store::State::objection(const Write& write, const Object* c
   return std::nullopt;
 }
 
-void Store::State::accept(Write write, const ObjectPtr& current, Done done) {
+ObjectPtr Store::State::accept(Write write, const ObjectPtr& current, Done done) {
   if (write.object) {
     check(write.object->name() == write.key.name && write.object->ns() == write.key.ns,
           "an object is stored under its own name");
@@ -203,10 +203,12 @@ void Store::State::accept(Write write, const ObjectPtr& current, Done done) {
                   .last = write.object ? nullptr : Object::with_revision(*current, revision),
                   .relaxed = write.relaxed && revision <= reserved,
                   .done = std::move(done)};
-  pending[waiting.key] = {revision, waiting.object};
+  ObjectPtr accepted = waiting.object;
+  pending[waiting.key] = {revision, accepted};
   ++counts.writes;
   queue.push_back(std::move(waiting));
   schedule();
+  return accepted;
 }
 
 void Store::State::fail_later(Error error, Done done) {
@@ -473,14 +475,14 @@ ObjectPtr Store::get_pending(const Key& key) const {
   return state_->newest(key);
 }
 
-void Store::write(Write write, Done done) {
+ObjectPtr Store::write(Write write, Done done) {
   if (!done) done = [](Result<Committed>) {};
   const ObjectPtr current = state_->newest(write.key);
   if (auto error = state_->objection(write, current.get())) {
     state_->fail_later(*std::move(error), std::move(done));
-    return;
+    return nullptr;
   }
-  state_->accept(std::move(write), current, std::move(done));
+  return state_->accept(std::move(write), current, std::move(done));
 }
 
 void Store::when_durable(const Key& key, std::function<void(bool)> done) {

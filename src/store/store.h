@@ -103,8 +103,9 @@ class Store {
   // AlreadyExists when expected is 0 and the key is there, NotFound when it is not, Conflict when
   // the revision differs; `done` gets the error in that case too. Errors carry no message: the
   // verbs know the words. A failed commit is the log's error with its message. The key must be the
-  // object's own namespace and name.
-  void write(Write write, Done done);
+  // object's own namespace and name. Returns the object as it will be shown, with its revision; null
+  // for a deletion, and where there is an error.
+  ObjectPtr write(Write write, Done done);
   // Calls `done` once the newest pending version of the key is durable (true) or its batch failed
   // (false); on a later turn at once when nothing of it is pending.
   void when_durable(const Key& key, std::function<void(bool)> done);

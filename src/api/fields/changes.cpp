@@ -1,5 +1,7 @@
 #include "api/fields/changes.h"
 
+#include <utility>
+
 namespace yard {
 namespace {
 
@@ -190,10 +192,18 @@ class Comparison {
   void compare_member(const Schema* schema, const Field* field, std::string_view name,
                       Sides sides) {
     if (sides.left == nullptr && sides.right == nullptr) return;
-    FieldNode node;
-    node.text = name;
-    compare(member_schema(schema, field), sides.left, sides.right, node);
-    arena_.push(node);
+    // Most writes leave spec or status as it was. Further down everything would be looked at twice
+    // for each level above it.
+    const bool is_top = std::exchange(is_top_, false);
+    const bool is_same = is_top && sides.left != nullptr && sides.right != nullptr &&
+                         equal(*sides.left, *sides.right);
+    if (!is_same) {
+      FieldNode node;
+      node.text = name;
+      compare(member_schema(schema, field), sides.left, sides.right, node);
+      arena_.push(node);
+    }
+    is_top_ = is_top;
   }
 
   void compare_unwritten(const Schema* schema, const Schema& message, const JsonObject* left,
@@ -276,6 +286,7 @@ class Comparison {
   FieldArena& arena_;
   ZeroValues zeros_;
   bool is_built_in_;
+  bool is_top_ = true;  // among the members of the object itself
 };
 
 }  // namespace

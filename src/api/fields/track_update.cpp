@@ -123,10 +123,4 @@ void ignore_new_times(const Json& live, Json& next) {
   if (!equal(next, live)) *after = std::move(new_list);
 }
 
-void keep_managed_fields(const Json& live, Json& next) {
-  JsonObject* object = next.if_object();
-  if (object == nullptr) return;
-  keep_list(find_path(live, {"metadata", kManagedFields}), object_at(*object, "metadata"));
-}
-
 }  // namespace yard

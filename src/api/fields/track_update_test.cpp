@@ -214,14 +214,20 @@ TEST(TrackUpdate, ItemsOfOneNameAreOwnedTogether) {
       R"({"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{"f:env":{"k:{\"name\":\"A\"}":{}}}}}})");
 }
 
-TEST(KeepManagedFields, TakesLiveEntries) {
-  const Json live = json(kLive);
-  Json next = json(R"({"metadata":{"managedFields":[{}]}})");
-  keep_managed_fields(live, next);
-  EXPECT_EQ(owners(next), owners(live));
-  Json none = json(R"({"metadata":{"managedFields":[{}]}})");
-  keep_managed_fields(json("{}"), none);
-  EXPECT_EQ(owners(none), "none");
+TEST(TrackUpdate, OnASubresourceTheEntriesOfARequestCountForNothing) {
+  const Json live = json(kLive), untracked = json(R"({"metadata":{}})");
+  const Schema& schema = built_in("core.v1.ConfigMap");
+  const FieldWriter of_status = writer("s", "v1", 1001, "status");
+  for (const char* brought : {"[{}]", "[]", R"([{"manager":"thief"}])"}) {
+    Json next = live;
+    next.at("metadata").as_object()["managedFields"] = json(brought);
+    track_update(&live, next, schema, of_status);
+    EXPECT_EQ(owners(next), owners(live)) << brought;
+    Json none = untracked;
+    none.at("metadata").as_object()["managedFields"] = json(brought);
+    track_update(&untracked, none, schema, of_status);
+    EXPECT_EQ(owners(none), "none") << brought;
+  }
 }
 
 TEST(NewTimes, AreNoChangeWhereNothingElseIsOne) {

@@ -63,5 +63,38 @@ TEST(TreeCache, HoldsNoMoreBytesThanItMay) {
   EXPECT_TRUE(small.known(b).has_value());
 }
 
+TEST(TreeCache, AVersionThatIsExpectedStandsBesideTheOneThatIsShown) {
+  TreeCache cache;
+  const ObjectPtr shown = Object::with_revision(*object_named("a"), 1),
+                  next = Object::with_revision(*shown, 2), after = Object::with_revision(*shown, 3);
+  const SharedJson of_shown = cache.of(shown), of_next(next->tree()), of_after(after->tree());
+  cache.expect(next, of_next);
+  EXPECT_EQ(address(cache.of(shown)), address(of_shown));
+  EXPECT_EQ(address(cache.known(next).value()), address(of_next));
+  EXPECT_EQ(address(cache.of(shown)), address(of_shown)) << "only a reader ends the version before";
+  EXPECT_EQ(address(cache.of(next)), address(of_next));
+  EXPECT_FALSE(cache.known(shown).has_value());
+  cache.expect(after, of_after);
+  EXPECT_EQ(address(cache.of(next)), address(of_next));
+  EXPECT_EQ(address(cache.of(after)), address(of_after));
+}
+
+TEST(TreeCache, ExpectedVersionsCountAsTheOthers) {
+  const ObjectPtr a = Object::with_revision(*object_named("a"), 1),
+                  next = Object::with_revision(*a, 2), b = object_named("b");
+  TreeCache small(512, 2 * next->body().size() + 1);
+  small.of(b);
+  small.of(a);
+  small.expect(next, SharedJson(next->tree()));
+  EXPECT_FALSE(small.known(b).has_value());
+  EXPECT_TRUE(small.known(a).has_value());
+  EXPECT_TRUE(small.known(next).has_value());
+  TreeCache tiny(512, a->body().size() + 1);
+  tiny.of(a);
+  tiny.expect(next, SharedJson(next->tree()));
+  EXPECT_FALSE(tiny.known(next).has_value()) << "not both: neither stays";
+  EXPECT_EQ(text_at(tiny.of(next), {"metadata", "resourceVersion"}), "2");
+}
+
 }  // namespace
 }  // namespace yard
