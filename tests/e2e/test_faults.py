@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from harness import BINARY, Kubectl, eventually, newest_kubectl, processes_mounting, processes_naming, run
-from pods import end_state, output, pod, run_folders, running, shell, status
+from pods import end_state, finished, output, pod, run_folders, running, shell, status
 
 # It stays: where no control group bounds memory, it is looked at ten times a second, later on a busy machine.
 HOG = "x = bytearray(400 * 2**20); import signal; signal.pause()"
@@ -203,6 +203,27 @@ def test_kill_9_of_the_shims_template(own_yard):
     kubectl("delete", "pod", "before", "after", "later")
     own_yard.down()
     assert own_yard.leftovers() == []
+
+
+def test_control_groups_go_from_pod_to_pod(own_yard):
+    own_yard.up()
+    own_yard.note_cgroups()
+    bases = [base for base in own_yard.cgroups if os.path.exists(os.path.join(base, "pids.max")) or "/cpu" in base]
+    if not bases or any(os.path.exists(os.path.join(base, "cgroup.controllers")) for base in bases):
+        pytest.skip("no control groups of version 1 for us here: those of version 2 cannot be renamed")
+    kubectl = own_kubectl(own_yard)
+
+    def spares():
+        return [group for base in bases for group in glob.glob(os.path.join(base, "spare-*"))]
+    for number in range(3):
+        kubectl("apply", "-f", "-", stdin=shell(f"p{number}", "true"))
+        assert finished(kubectl, f"p{number}")["phase"] == "Succeeded"
+        eventually(spares, about="a group that waits for another pod")
+    for group in spares():
+        with open(os.path.join(group, "cgroup.procs"), encoding="utf-8") as members:
+            assert members.read() == ""
+    own_yard.down()
+    assert spares() == []
 
 
 @pytest.mark.parametrize("host_pid", [False, True])

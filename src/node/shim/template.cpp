@@ -147,9 +147,11 @@ bool bear_shims(int count, char** arguments, Birth& birth) {
   copies_detached_mounts();  // asked here, for all of them
   std::string buffer(kMostRequest, '\0');
   Spare spare;
+  unsigned born = 0;
   const auto be_shim = [&](const Request& request) {
     write_complaints_to(request.log);
     birth = request.birth;
+    birth.born_before = static_cast<int>(born % kMostBorn);
     show_arguments(shown, "trainyard-shim", birth.run_folder);
     return true;
   };
@@ -184,6 +186,7 @@ bool bear_shims(int count, char** arguments, Birth& birth) {
       close(server);
       return be_shim(request);
     }
+    if (pid > 0) ++born;
     const std::string answer =
         pid > 0 ? std::to_string(pid) : std::string("failed ") + strerror(errno);
     for (const int descriptor : descriptors)
