@@ -20,7 +20,11 @@ void Agent::binding_begins(const Object& object, const std::string& node) {
   if (unbound_.size() >= kMostUnbound || pods_.contains(object.uid())) return;
   const Pod& pod = pod_of(object.uid(), object.ns(), object.name());
   unbound_.insert(pod.uid);
-  sync_later(pod.uid);
+  // The binding itself goes first: it joins its batch in the next task of the loop, and that batch
+  // is given to the log in the one after it.
+  loop_.post([this, uid = pod.uid, alive = alive_] {
+    if (*alive) sync_later(uid);
+  });
 }
 
 // Of what would be done for it if it were bound, only its shim is started. What is in the way of
