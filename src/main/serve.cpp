@@ -400,6 +400,9 @@ int serve(StateFolder folder, const ServeOptions& given) {
         if (agent) agent->set_network_problem(std::move(problem));
       });
     }
+    scheduler->set_binding_listener(
+        {[&agent](const Object& pod, const std::string& name) { agent->binding_begins(pod, name); },
+         [&agent](const std::string& uid) { agent->binding_failed(uid); }});
     volume_updates = std::make_unique<VolumeUpdates>(client, *loop, runtime);
     own.node = node_names(agent->options()).front();
     own.address = node.address;

@@ -164,6 +164,7 @@ void Agent::on_pod(const ObjectEvent& event) {
   if (object.fields().empty() || !is_node_of(options_, object.fields()[0])) return;
   if (is_mirror_pod(object)) return;  // what it shows runs without us
   Pod& pod = pod_of(object.uid(), object.ns(), object.name());
+  unbound_.erase(pod.uid);
   if (event.type == ObjectEvent::Type::Deleted) pod.gone = true;
   pod.heard = object.revision();
   if (!pod.tells) sync_later(pod.uid);
@@ -191,6 +192,7 @@ void Agent::sync(const std::string& uid) {
     if (!pod.busy) end_gone_pod(pod);
     return;
   }
+  if (unbound_.contains(uid)) return make_ready(pod, object);
   if (shut_down_since_) look_at_shutdown();
   // Nothing of it runs any more, and what there is to tell follows the write that is under way.
   if (const PodRecord* record = pod.busy ? runtime_.find(pod.uid) : nullptr;
@@ -322,6 +324,7 @@ void Agent::hold_status(Pod& pod) {
 
 LaunchFacts Agent::launch_facts(const Pod& pod) {
   LaunchFacts out;
+  out.node_name = options_.name;
   out.env.pod_ip = pod.pod_ip;
   out.env.host_ip = options_.address;
   if (const ObjectPtr node = client_.get(kNode, "", options_.name); node != node_) {
@@ -493,6 +496,8 @@ void Agent::judge_shim(Pod& pod, const Object& object) {
 // Waits a little longer each time; the status shows the reason meanwhile.
 void Agent::note_problem(Pod& pod, const Json& tree, const std::string& container,
                          std::string reason, std::string message) {
+  // Found again, and told, once it is bound.
+  if (unbound_.contains(pod.uid)) return sync_later(pod.uid);
   const int failures = std::min(pod.failures[container]++, 6);
   const Duration wait = std::min(kLongestRetry, kFirstRetry * (1 << failures));
   if (container.empty()) events_.record(tree, {EventNote::Type::Warning, reason, message});
@@ -580,11 +585,16 @@ void Agent::end_gone_pod(Pod& pod) {
   const PodRecord* record = runtime_.find(pod.uid);
   if (record != nullptr && record->alive) return runtime_.stop(pod.uid);
   runtime_.remove(pod.uid);
-  network_.release(pod.uid);
+  network_.withdraw(pod.uid);
   tokens_.forget(pod.uid);
   loop_.cancel(pod.timer);
-  pods_.erase(pod.uid);
+  unbound_.erase(pod.uid);
+  const Pod ended = std::move(pods_.extract(pod.uid).mapped());
   if (shut_down_since_) look_at_shutdown();
+  // What was ended because it was not bound may be by now.
+  const ObjectPtr object = client_.get(kPod, ended.ns, ended.name);
+  if (object != nullptr && object->uid() == ended.uid)
+    on_pod({ObjectEvent::Type::Added, kPod, object, nullptr});
 }
 
 void Agent::wait_until(Pod& pod, Time at) {

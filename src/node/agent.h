@@ -53,6 +53,10 @@ class Agent {
   void shut_down(std::function<void()> done);
   // Says on the node what its pods miss of the network.
   void set_network_problem(std::string problem);
+  // What a scheduler beside us is about to bind is made ready while its binding is stored
+  // (agent_binding.cpp), so that only its containers have to wait for that.
+  void binding_begins(const Object& object, const std::string& node);
+  void binding_failed(const std::string& uid);
 
  private:
   // The image of a container on its way here.
@@ -81,7 +85,8 @@ class Agent {
     Time hold_status_until{};         // at most
     bool starting = false;
     bool shim_begins = false;       // it is up, and no container has started yet
-    bool gone = false;              // its object is no more
+    bool gone = false;              // its object is no more, or not bound here
+    bool was_readied = false;       // once, before it was bound
     std::vector<std::string> gpus;  // while it starts or runs
     std::string pod_ip;
     std::map<std::string, int> requested;
@@ -104,6 +109,8 @@ class Agent {
   Pod& pod_of(std::string_view uid, std::string_view ns, std::string_view name);
   void sync_later(const std::string& uid);
   void sync(const std::string& uid);
+  void make_ready(Pod& pod, const ObjectPtr& object);
+  void drop_unbound_pods();
   PodWorld observe(Pod& pod, SharedJson tree);
   void act(Pod& pod, PodWorld& world, PodPlan plan);
   bool can_hold_status(const Pod& pod) const;
@@ -183,8 +190,9 @@ class Agent {
   bool looks_at_room_ = false;
   PodTokens tokens_;
   std::map<std::string, Pod, std::less<>> pods_;
-  ObjectPtr node_;    // what `allocatable_` was read from
-  Json allocatable_;  // of the node
+  std::set<std::string, std::less<>> unbound_;  // of those, who are made ready ahead
+  ObjectPtr node_;                              // what `allocatable_` was read from
+  Json allocatable_;                            // of the node
   Client::Subscription subscription_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -182,6 +182,7 @@ void Agent::measure_if_due(Pod& pod, const Json& tree) {
 void Agent::shut_down(std::function<void()> done) {
   shut_down_since_ = loop_.now();
   shut_down_done_ = std::move(done);
+  drop_unbound_pods();
   for (const auto& [uid, pod] : pods_)
     sync_later(uid);
   loop_.after(kLongestShutdown, [this, alive = alive_] {

@@ -90,7 +90,7 @@ void Agent::make_room(Shortage shortage, const MachineRoom& room) {
   std::vector<std::string> candidates;
   for (const auto& [uid, pod] : pods_) {
     const PodRecord* record = runtime_.find(uid);
-    if (record == nullptr || !record->alive) continue;
+    if (record == nullptr || !record->alive || unbound_.contains(uid)) continue;
     if (pod.eviction) return;  // one is on its way out
     candidates.push_back(uid);
   }

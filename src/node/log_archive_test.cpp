@@ -38,7 +38,7 @@ metadata: {name: p, namespace: ns, uid: u, labels: {job: j}, creationTimestamp: 
 spec: {nodeName: box, initContainers: [{name: i}], containers: [{name: c}]}
 )");
   EXPECT_EQ(
-      pod_about_text(pod),
+      pod_about_text(pod, "box"),
       R"({"namespace":"ns","pod":"p","uid":"u","created":"2024-01-01T00:00:00Z","node":"box",)"
       R"("labels":{"job":"j"},"owner":{"apiVersion":"batch/v1","kind":"Job","name":"j",)"
       R"("uid":"v"},"containers":["i","c"]})");
@@ -70,7 +70,7 @@ class LogArchiveTest : public ::testing::Test {
   std::string leave_logs(const std::string& pod, const std::string& uid, const Json& about) {
     const std::string path = folder_ + "/" + log_folder_name("ns", pod, uid);
     std::filesystem::create_directories(path + "/c");
-    EXPECT_TRUE(write_text(path + "/pod.json", pod_about_text(about), 0600));
+    EXPECT_TRUE(write_text(path + "/pod.json", pod_about_text(about, "box"), 0600));
     EXPECT_TRUE(write_text(path + "/c/0.log", "x\n", 0600));
     return path;
   }

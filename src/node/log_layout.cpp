@@ -41,7 +41,7 @@ LogOwner log_owner_of(const Json& pod) {
   return {};
 }
 
-std::string pod_about_text(const Json& pod) {
+std::string pod_about_text(const Json& pod, std::string_view node) {
   JsonArray containers;
   for (const char* list : {"initContainers", "containers"}) {
     for (const Json& container : list_at(pod, {"spec", list}))
@@ -51,7 +51,7 @@ std::string pod_about_text(const Json& pod) {
                  {"pod", text_at(pod, {"metadata", "name"})},
                  {"uid", text_at(pod, {"metadata", "uid"})},
                  {"created", text_at(pod, {"metadata", "creationTimestamp"})},
-                 {"node", text_at(pod, {"spec", "nodeName"})},
+                 {"node", node},
                  {"labels", map_at(pod, {"metadata", "labels"})}};
   if (const LogOwner owner = log_owner_of(pod); !owner.uid.empty())
     out["owner"] = JsonObject{{"apiVersion", owner.api_version},

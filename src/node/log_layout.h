@@ -48,7 +48,7 @@ std::string log_folder_name(std::string_view ns, std::string_view name, std::str
 // nullopt: not a pod's folder. The owner, and the pod's name where it was cut, are in its pod.json.
 std::optional<LogFolder> parse_log_folder_name(std::string_view name);
 
-std::string pod_about_text(const Json& pod);  // pod.json
+std::string pod_about_text(const Json& pod, std::string_view node);  // pod.json
 LogOwner log_owner_of(const Json& pod);
 LogOwner log_owner_in(const Json& about);
 

@@ -406,7 +406,7 @@ Result<PodLaunch> pod_launch(const Json& pod, const LaunchFacts& facts) {
   out.ns = text_at(pod, {"metadata", "namespace"});
   out.name = text_at(pod, {"metadata", "name"});
   out.hostname = pod_hostname(pod);
-  out.about = pod_about_text(pod);
+  out.about = pod_about_text(pod, facts.node_name);
   // The plan has refused them already; nothing else is ever written.
   if (auto refusal = sysctl_refusal(pod)) return error(Reason::Forbidden, std::move(*refusal));
   out.sysctls = pod_sysctls(pod);

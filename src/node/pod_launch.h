@@ -12,6 +12,7 @@ namespace yard {
 // What a launch needs to know of the node.
 struct LaunchFacts {
   PodFactsForEnv env;
+  std::string node_name;  // the pod may not say it yet
   NetworkFacts network;
   std::vector<Json> services;       // of the pod's namespace, but for the API server's own
   int64_t memory_bytes = 0;         // of the machine

@@ -237,6 +237,12 @@ struct RealPodRuntime::Start {
 };
 
 void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>)> done) {
+  if (const auto removal = removals_.find(launch.uid); removal != removals_.end()) {
+    removal->second.push_back([this, launch = std::move(launch), done = std::move(done)]() mutable {
+      start_pod(std::move(launch), std::move(done));
+    });
+    return;
+  }
   auto start = std::make_shared<Start>();
   start->folders = folders_of(launch);
   start->launch = std::move(launch);
@@ -269,7 +275,7 @@ void RealPodRuntime::start_pod(PodLaunch launch, std::function<void(Result<void>
   }
   loop_.run_blocking(write, [this, start, spawn, take, alive = alive_] {
     if (!*alive) return;
-    if (!start->made) return start->done(start->made);
+    if (!start->made) return take_started(*start);
     prepare_network(start, [this, spawn, take] { loop_.run_blocking(spawn, take); });
   });
 }
@@ -294,8 +300,12 @@ void RealPodRuntime::prepare_network(const std::shared_ptr<Start>& start,
 }
 
 void RealPodRuntime::take_started(Start& start) {
-  if (!start.made) return start.done(start.made);
   Pod* pod = find_pod(start.launch.uid);
+  if (!start.made) {
+    // A first start that failed leaves nothing for the next one, or for nobody.
+    if (pod == nullptr) remove_files(start.launch.uid, start.folders, "", true);
+    return start.done(start.made);
+  }
   if (pod == nullptr) pod = (pods_[start.launch.uid] = std::make_unique<Pod>()).get();
   pod->record.uid = start.launch.uid;
   pod->record.ns = start.launch.ns;
@@ -595,22 +605,34 @@ void RealPodRuntime::remove(std::string_view uid) {
   if (found == pods_.end() || found->second->record.alive) return;
   // Its launch goes first: a folder half removed is not taken for a pod.
   const PodFolders folders = found->second->folders;
-  std::string job_list = found->second->launch.shares_memory_with;
+  const std::string owned_uid = found->first;
+  const bool never_ran = found->second->record.runs.empty();
+  const std::string job = found->second->launch.shares_memory_with;
   pods_.erase(found);
-  if (!job_list.empty()) {
-    const bool is_last = std::ranges::none_of(pods_, [&](const auto& entry) {
-      return entry.second->launch.shares_memory_with == job_list;
-    });
-    job_list = is_last ? state_ + "/shared/" + job_list : "";
-  }
+  const bool is_last_of_job = !job.empty() && std::ranges::none_of(pods_, [&](const auto& entry) {
+    return entry.second->launch.shares_memory_with == job;
+  });
+  remove_files(owned_uid, folders, is_last_of_job ? state_ + "/shared/" + job : "", never_ran);
+}
+
+// With its logs where none were written. `job_list` is a file to be removed too; "": none.
+void RealPodRuntime::remove_files(const std::string& uid, const PodFolders& folders,
+                                  const std::string& job_list, bool with_logs) {
+  removals_[uid];
   loop_.run_blocking(
-      [folders, job_list] {
+      [folders, job_list, with_logs] {
         if (!job_list.empty()) unlink(job_list.c_str());
         unlink((folders.run + "/launch.json").c_str());
         if (folders.transient != folders.run) remove_folder(folders.transient);
         remove_folder(folders.run);
+        if (with_logs) remove_folder(folders.logs);
       },
-      [] {});
+      [this, uid, alive = alive_] {
+        if (!*alive) return;
+        const auto removed = removals_.extract(uid);
+        for (const Task& waiting : removed.mapped())
+          waiting();
+      });
 }
 
 }  // namespace yard

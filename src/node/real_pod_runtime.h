@@ -80,6 +80,8 @@ class RealPodRuntime : public PodRuntime {
   void sweep_after(const Pod& pod, int child, int net);
   Result<void> tell(Pod& pod, const std::string& message);
   void report(const std::string& uid);
+  void remove_files(const std::string& uid, const PodFolders& folders, const std::string& job_list,
+                    bool with_logs);
 
   Loop& loop_;
   std::string state_, boot_id_;
@@ -89,6 +91,8 @@ class RealPodRuntime : public PodRuntime {
   std::shared_ptr<ShimTemplate> shims_;  // also of starts that outlast us
   ShimCalls shim_calls_;
   std::map<std::string, std::unique_ptr<Pod>, std::less<>> pods_;
+  // Pods whose files are being removed, and who waits to start under the same uid.
+  std::map<std::string, std::vector<Task>, std::less<>> removals_;
   std::vector<std::function<void(const std::string&)>> changed_;
   std::shared_ptr<bool> alive_ =
       std::make_shared<bool>(true);  // false once we are gone; late answers look at it

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kInherited = 3, kAnswerSeconds = 10;
 constexpr size_t kMostAnswer = 256;
+constexpr std::string_view kSpare = "spare ";
 // Room for a pod's folder below the state folder, which each shim shows as its argument.
 constexpr size_t kRoom = 80;
 
@@ -32,10 +33,17 @@ ShimTemplate::~ShimTemplate() {
 }
 
 void ShimTemplate::end() {
-  if (socket_ >= 0) close(socket_);
+  if (socket_ >= 0) {
+    for (auto said = receive(MSG_DONTWAIT); said && note_spare(*said);)
+      said = receive(MSG_DONTWAIT);
+    close(socket_);
+  }
   socket_ = -1;
-  if (child_ > 0) waitpid(child_, nullptr, 0);  // it ends when its socket does
-  child_ = 0;
+  // It ends when its socket does, and its spare with it.
+  for (int* child : {&child_, &spare_}) {
+    if (*child > 0) waitpid(*child, nullptr, 0);
+    *child = 0;
+  }
 }
 
 Result<void> ShimTemplate::open() {
@@ -80,18 +88,33 @@ Result<void> ShimTemplate::open() {
 Result<int> ShimTemplate::ask(const std::string& text, const std::vector<int>& descriptors) {
   if (socket_ < 0) TRY(open());
   TRY(send_to_shim(socket_, text, descriptors));
-  char answer[kMostAnswer];
-  ssize_t size = 0;
-  while ((size = recv(socket_, answer, sizeof answer, 0)) < 0 && errno == EINTR) {
-  }
-  if (size < 0) return system_error("the shims' template does not answer");
-  const std::string_view said(answer, static_cast<size_t>(size));
+  std::string said;
+  do {
+    said = TRY(receive(0));
+  } while (note_spare(said));
   const auto pid = parse_uint64(said);
   if (!pid || *pid == 0)
     return error(Reason::InternalError,
-                 "cannot start the pod's shim: " +
-                     (said.empty() ? "its template ended" : std::string(said)));
+                 "cannot start the pod's shim: " + (said.empty() ? "its template ended" : said));
+  // The spare has its pod now, or had ended.
+  if (const int spare = std::exchange(spare_, 0); spare > 0 && spare != static_cast<int>(*pid))
+    waitpid(spare, nullptr, 0);
   return static_cast<int>(*pid);
+}
+
+Result<std::string> ShimTemplate::receive(int flags) const {
+  char message[kMostAnswer];
+  ssize_t size = 0;
+  while ((size = recv(socket_, message, sizeof message, flags)) < 0 && errno == EINTR) {
+  }
+  if (size < 0) return system_error("the shims' template does not answer");
+  return std::string(message, static_cast<size_t>(size));
+}
+
+bool ShimTemplate::note_spare(std::string_view said) {
+  if (!said.starts_with(kSpare)) return false;
+  spare_ = static_cast<int>(parse_uint64(said.substr(kSpare.size())).value_or(0));
+  return true;
 }
 
 Result<int> ShimTemplate::start(const std::string& run_folder, const std::string& log,

@@ -26,10 +26,13 @@ class ShimTemplate {
   Result<void> open();
   void end();
   Result<int> ask(const std::string& text, const std::vector<int>& descriptors);
+  Result<std::string> receive(int flags) const;
+  bool note_spare(std::string_view said);  // whether it was about one
 
   const std::string shim_, state_;
   std::mutex mutex_;
   int socket_ = -1, child_ = 0;
+  int spare_ = 0;  // a shim forked ahead, as far as the template has told
 };
 
 }  // namespace yard

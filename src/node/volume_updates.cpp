@@ -14,6 +14,7 @@ const Resource kSources[] = {{"v1", "ConfigMap"}, {"v1", "Secret"}};
 
 // Pods' own labels and annotations, shown by downwardAPI.
 constexpr std::string_view kItself = "Pod";
+constexpr size_t kNodeName = 0;  // among a pod's selectable fields (api/core/pod.cpp)
 
 void add_sources(const Json& source, std::set<std::pair<std::string, std::string>>& out) {
   if (const Json* map = find(source, "configMap"))
@@ -112,10 +113,8 @@ void VolumeUpdates::look_at_next() {
   waiting_.pop_front();
   if (const auto found = pods_.find(uid); found != pods_.end()) {
     const PodRecord* record = runtime_.find(uid);
-    if (record != nullptr && record->alive) {
-      found->second.looked_at = true;
-      update(found->second.ns, found->second.name);
-    }
+    if (record != nullptr && record->alive)
+      found->second.looked_at |= update(found->second.ns, found->second.name);
   }
   if (waiting_.empty()) return;
   loop_.post([this, alive = alive_] {
@@ -123,9 +122,11 @@ void VolumeUpdates::look_at_next() {
   });
 }
 
-void VolumeUpdates::update(const std::string& ns, const std::string& name) {
+// Whether there was a pod to look at: one that is made ready ahead of its binding is heard of
+// again.
+bool VolumeUpdates::update(const std::string& ns, const std::string& name) {
   const ObjectPtr object = client_.get(kPod, ns, name);
-  if (object == nullptr) return;
+  if (object == nullptr || object->fields()[kNodeName].empty()) return false;
   const Json tree = object->tree();
   PodFactsForEnv facts;
   facts.find = [&](std::string_view kind, std::string_view wanted) {
@@ -140,12 +141,16 @@ void VolumeUpdates::update(const std::string& ns, const std::string& name) {
   }
   // A source that is missing now was there at the start: the files stay.
   auto volumes = pod_volumes(tree, facts);
-  if (!volumes) return log_debug("volumes of {}/{} stay: {}", ns, name, volumes.error().message);
+  if (!volumes) {
+    log_debug("volumes of {}/{} stay: {}", ns, name, volumes.error().message);
+    return true;
+  }
   const JsonArray& specs = list_at(tree, {"spec", "volumes"});
   for (size_t i = 0; i < volumes->size() && i < specs.size(); ++i) {
     if (!volume_sources(specs[i]).empty())
       runtime_.replace_files(object->uid(), std::move((*volumes)[i]));
   }
+  return true;
 }
 
 }  // namespace yard

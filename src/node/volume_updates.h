@@ -29,7 +29,7 @@ class VolumeUpdates {
   void on_source(const ObjectEvent& event);
   void look_later(const std::string& uid);
   void look_at_next();
-  void update(const std::string& ns, const std::string& name);
+  bool update(const std::string& ns, const std::string& name);
 
   Client& client_;
   Loop& loop_;

@@ -290,37 +290,39 @@ void Scheduler::bind(Waiting& waiting, const std::string& node) {
   queue_.remove(waiting.pod);
   ++bindings_;
   const PlacedPod& pod = waiting.pod.pod;
+  const ObjectPtr object = waiting.object;
   Json binding = JsonObject{
       {"apiVersion", "v1"},
       {"kind", "Binding"},
       {"metadata", JsonObject{{"name", pod.name}, {"namespace", pod.ns}, {"uid", pod.uid}}},
       {"target", JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
-  client_.submit(
-      {ClientWrite::Verb::Bind, kPod, pod.ns, pod.name, std::move(binding)},
-      [this, alive = alive_, object = waiting.object, node](const Result<ObjectPtr>& bound) {
-        if (!*alive) return;
-        --bindings_;
-        go_on();
-        const std::string uid(object->uid());
-        if (bound) {
-          events_.record(kPod, *object,
-                         {EventNote::Type::Normal, "Scheduled",
-                          fmt::format("Successfully assigned {}/{} to {}", object->ns(),
-                                      object->name(), node)});
-          return;
-        }
-        cluster_.remove_pod(uid);
-        if (const auto still = waiting_.find(uid); still != waiting_.end()) {
-          still->second.binding = false;
-          if (!still->second.gated) queue_.add(still->second.pod);
-        }
-        if (bound.error().reason == Reason::NotFound) return;
-        log_warning("pod {}/{} could not be bound to {}: {}", object->ns(), object->name(), node,
-                    bound.error().message);
-        loop_.after(std::chrono::seconds(1), [this, alive] {
-          if (*alive) look_again();
-        });
-      });
+  client_.submit({ClientWrite::Verb::Bind, kPod, pod.ns, pod.name, std::move(binding)},
+                 [this, alive = alive_, object, node](const Result<ObjectPtr>& bound) {
+                   if (!*alive) return;
+                   --bindings_;
+                   go_on();
+                   const std::string uid(object->uid());
+                   if (bound) {
+                     events_.record(kPod, *object,
+                                    {EventNote::Type::Normal, "Scheduled",
+                                     fmt::format("Successfully assigned {}/{} to {}", object->ns(),
+                                                 object->name(), node)});
+                     return;
+                   }
+                   if (listener_.failed) listener_.failed(uid);
+                   cluster_.remove_pod(uid);
+                   if (const auto still = waiting_.find(uid); still != waiting_.end()) {
+                     still->second.binding = false;
+                     if (!still->second.gated) queue_.add(still->second.pod);
+                   }
+                   if (bound.error().reason == Reason::NotFound) return;
+                   log_warning("pod {}/{} could not be bound to {}: {}", object->ns(),
+                               object->name(), node, bound.error().message);
+                   loop_.after(std::chrono::seconds(1), [this, alive] {
+                     if (*alive) look_again();
+                   });
+                 });
+  if (listener_.begins) listener_.begins(*object, node);
 }
 
 Json Scheduler::unscheduled(const char* reason, const std::string& message) const {

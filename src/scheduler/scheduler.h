@@ -4,6 +4,7 @@
 // loop waits for thousands. Serves every schedulerName. Loop thread.
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -21,6 +22,15 @@ class Scheduler {
   // `shares_network`: pods have the machine's own network, and its ports.
   Scheduler(Client& client, Loop& loop, bool shares_network = false);
   ~Scheduler();
+
+  // Who may make ready for a pod while its binding is on its way to the disk: hears of each one
+  // that is handed over, and of each that came to nothing. Whatever the pod is to run waits for its
+  // stored binding.
+  struct BindingListener {
+    std::function<void(const Object& pod, const std::string& node)> begins;
+    std::function<void(const std::string& uid)> failed;
+  };
+  void set_binding_listener(BindingListener listener) { listener_ = std::move(listener); }
 
  private:
   struct Waiting {
@@ -61,6 +71,7 @@ class Scheduler {
   Client& client_;
   Loop& loop_;
   EventRecorder events_;
+  BindingListener listener_;
   Cluster cluster_;
   Placer placer_{cluster_};
   std::unordered_map<std::string, Waiting> waiting_;  // by uid: what no node has

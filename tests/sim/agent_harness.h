@@ -34,6 +34,12 @@ class AgentFixture : public ::testing::Test {
     scheduler_ = std::make_unique<Scheduler>(client_, harness_.loop);
     agent_ =
         std::make_unique<Agent>(client_, harness_.loop, runtime_, network_, NodeOptions{}, machine);
+    scheduler_->set_binding_listener({[this](const Object& pod, const std::string& node) {
+                                        if (agent_) agent_->binding_begins(pod, node);
+                                      },
+                                      [this](const std::string& uid) {
+                                        if (agent_) agent_->binding_failed(uid);
+                                      }});
     if (images != nullptr) agent_->set_images(images);
     agent_->start();
     settle();

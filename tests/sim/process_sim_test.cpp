@@ -60,6 +60,9 @@ class ProcessSim {
     scheduler_ = std::make_unique<Scheduler>(*yard_.client, yard_.api.loop);
     agent_ = std::make_unique<Agent>(*yard_.client, yard_.api.loop, runtime_, network_,
                                      NodeOptions{}, machine);
+    scheduler_->set_binding_listener(
+        {[this](const Object& pod, const std::string& node) { agent_->binding_begins(pod, node); },
+         [this](const std::string& uid) { agent_->binding_failed(uid); }});
     agent_->start();
     yard_.client->follow(kPodResource,
                          [this](const ObjectEvent& event) { see_pod(event.object->tree()); });

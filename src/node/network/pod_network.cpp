@@ -35,6 +35,11 @@ void PodNetwork::release(std::string_view uid) {
   released(address);
 }
 
+void PodNetwork::withdraw(const std::string& uid) {
+  release(uid);
+  if (allocated_) allocated_(uid);
+}
+
 void PodNetwork::give_back(int net) {
   close(net);
 }

@@ -49,6 +49,7 @@ class PodNetwork {
   std::string address_for(const std::string& uid, std::string_view known);
   std::string address_of(std::string_view uid) const;  // "": it has none
   void release(std::string_view uid);
+  void withdraw(const std::string& uid);  // likewise, and its names go even if the pod stays
 
   // The namespaces for a pod about to start. By then all names that were to be known are known.
   // `done` may be called before this returns.
@@ -58,7 +59,7 @@ class PodNetwork {
   // A namespace of prepare_start that its pod has left as it found it, for another. Owns it.
   virtual void give_back(int net);
 
-  // The names' side: told of each new address, and before each start.
+  // The names' side: told of each new address, of one withdrawn, and before each start.
   void on_allocated(std::function<void(const std::string& uid)> callback) {
     allocated_ = std::move(callback);
   }

@@ -23,6 +23,12 @@ std::string refusal(const std::string& what) {
   return what + ": " + strerror(errno);
 }
 
+// Of a shim that was forked ahead of its pod.
+struct {
+  bool has_uts = false;
+  int host_ipc = -1;  // to go back to; below 0: we have not left it
+} ahead;
+
 bool make_memory(const Memory& memory) {
   const std::string options =
       (memory.group >= 0 ? "mode=3777" : "mode=1777") +
@@ -61,6 +67,17 @@ std::string part_mounts() {
   return refusal("mounts of the pod could not be parted from the host's");
 }
 
+void enter_namespaces_ahead() {
+  if (geteuid() != 0) return;  // they would not belong to the user namespace that comes first
+  ahead.has_uts = unshare(CLONE_NEWUTS) == 0;
+  const int host_ipc = open("/proc/self/ns/ipc", O_RDONLY | O_CLOEXEC);
+  if (host_ipc < 0) return;
+  if (unshare(CLONE_NEWIPC) == 0)
+    ahead.host_ipc = host_ipc;
+  else
+    close(host_ipc);
+}
+
 std::vector<std::string> enter_pod_namespaces(const Pod& pod, const JobMemory& shared) {
   std::vector<std::string> refusals;
   if (geteuid() != 0) {  // not yet root of one that the network brought
@@ -74,11 +91,17 @@ std::vector<std::string> enter_pod_namespaces(const Pod& pod, const JobMemory& s
       refusals.push_back(std::move(problem));
   }
   const bool has_joined = shared.ipc >= 0 && setns(shared.ipc, CLONE_NEWIPC) == 0;
-  const bool has_made = !pod.host_ipc && !has_joined && unshare(CLONE_NEWIPC) == 0;
+  const bool has_made =
+      !pod.host_ipc && !has_joined && (ahead.host_ipc >= 0 || unshare(CLONE_NEWIPC) == 0);
   if (!pod.host_ipc && !has_joined && !has_made) refusals.push_back(refusal("no ipc namespace"));
+  if (ahead.host_ipc >= 0) {
+    if (pod.host_ipc && setns(ahead.host_ipc, CLONE_NEWIPC) != 0)
+      refusals.push_back(refusal("the host's ipc namespace could not be entered"));
+    close(ahead.host_ipc);
+  }
   for (std::string& problem : set_sysctls(pod, has_joined || has_made))
     refusals.push_back(std::move(problem));
-  if (unshare(CLONE_NEWUTS) != 0) {
+  if (!ahead.has_uts && unshare(CLONE_NEWUTS) != 0) {
     refusals.push_back(refusal("no uts namespace: the pod has the host's name"));
   } else if (sethostname(pod.hostname.c_str(), pod.hostname.size()) != 0) {
     refusals.push_back(refusal("the host name could not be set"));

@@ -9,6 +9,9 @@
 
 namespace shim {
 
+// What does not depend on the pod, of a shim that has none yet.
+void enter_namespaces_ahead();
+
 // Called once by the shim. The refusals, one text each; the pod goes on without what was refused.
 // `shared` is what another pod of its job has, if it found one.
 std::vector<std::string> enter_pod_namespaces(const Pod& pod, const JobMemory& shared);

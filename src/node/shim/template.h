@@ -6,7 +6,8 @@
 //   server: <run folder>\n<file for complaints>\n<which of net, island, user come along, as 0 and
 //   1>
 //           with the pod's first connection and those descriptors
-//   template: <the shim's pid>, or "failed <why>"
+//   template: <the shim's pid>, or "failed <why>"; at any time "spare <pid>", of a shim that it has
+//   forked ahead: the next pod's, and gone with the template
 
 #include <string>
 
