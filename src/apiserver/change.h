@@ -39,6 +39,7 @@ struct WriteContext {
   std::shared_ptr<const ClusterFacts> cluster;
   // The live object as `kind` shows it, where a reader has its tree already.
   std::optional<SharedJson> live_tree;
+  bool is_read_soon = true;  // one of few: its tree is likely to be there when somebody reads it
 };
 
 struct Change {

@@ -160,6 +160,7 @@ void DirectClient::submit(ClientWrite write, std::function<void(Result<ObjectPtr
 void DirectClient::run(WriteJob job, Committer::Done done) {
   constexpr size_t kMany = 64;
   Committer::Compute compute;
+  if (*under_way_ >= kMany) job.context.is_read_soon = false;
   if (plans_ != nullptr && *under_way_ >= kMany)
     compute = [this](std::function<void()> task) { plans_->run(std::move(task)); };
   ++*under_way_;

@@ -62,10 +62,11 @@ Result<Change> plan_binding_tree(const WriteContext& context, const ObjectPtr& l
   if (node.empty()) errors.push_back(required(FieldPath("target.name")));
   if (!errors.empty()) return invalid_object("", "Binding", context.name, errors);
 
-  auto block = std::make_shared<JsonBlock>();
-  block->tree =
-      context.live_tree ? Json(**context.live_tree, block->memory()) : live->tree(block->memory());
-  Json& pod = block->tree;
+  // Its node reads it next, unless it is one of many.
+  JsonArena arena;
+  auto block = context.is_read_soon ? std::make_shared<JsonBlock>() : nullptr;
+  const JsonMemory memory = block != nullptr ? block->memory() : arena.memory();
+  Json pod = context.live_tree ? Json(**context.live_tree, memory) : live->tree(memory);
   const auto refuse = [&](std::string why) {
     Error out = conflict_error(kind, context.name, why);
     out.message = fmt::format("Operation cannot be fulfilled on pods/binding {}: {}",
@@ -106,7 +107,8 @@ Result<Change> plan_binding_tree(const WriteContext& context, const ObjectPtr& l
   out.answer = success_status(201);
   if (!context.options.dry_run) {
     out.object = encode_object(*context.stored, pod);
-    out.tree = std::move(block);  // its node reads it next
+    if (block != nullptr) block->tree = std::move(pod);
+    out.tree = std::move(block);
   }
   return out;
 }

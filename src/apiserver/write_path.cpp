@@ -607,7 +607,8 @@ Result<Change> plan_update_tree(const WriteContext& context, const ObjectPtr& li
                                 const Json& tree) {
   if (live == nullptr) return not_found_error(*context.kind, context.name);
   // A status of something that somebody has read will be read again.
-  if (context.live_tree && context.subresource == "status" && !context.kind->to_stored) {
+  if (context.live_tree && context.is_read_soon && context.subresource == "status" &&
+      !context.kind->to_stored) {
     auto block = std::make_shared<JsonBlock>();
     block->tree = part_written(context, tree, block->memory());
     Change out =

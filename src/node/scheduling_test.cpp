@@ -1,5 +1,9 @@
 // The scheduler on the real API server, with an agent that plays pods.
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "sim/agent_harness.h"
 
 namespace yard {
@@ -77,6 +81,57 @@ TEST_F(SchedulingTest, TheReasonIsWrittenAgainAfterAWhile) {
   EXPECT_EQ(why("second"), before);
   settle(std::chrono::seconds(15));
   EXPECT_NE(why("second").find("1 node(s) were unschedulable"), std::string::npos) << why("second");
+}
+
+// Those of a template that was refused are passed by as one (scheduler/placer.h), and still: the
+// higher priority first, then who came first, each where there is room for it, and nobody for ever.
+TEST_F(SchedulingTest, TemplatesThatWaitBesideEachOtherKeepTheirOrder) {
+  const auto post = [&](const std::string& path, const std::string& body) {
+    const Answer made = harness_.call("POST", path, body);
+    ASSERT_EQ(made.status, 201) << made.text;
+  };
+  post("/apis/scheduling.k8s.io/v1/priorityclasses",
+       R"({"metadata":{"name":"high"},"value":100,"preemptionPolicy":"Never"})");
+  create_big("filler");  // leaves one of the machine's four processors
+  struct Waits {
+    std::string name;
+    bool is_high;
+    int cpus;
+  };
+  std::vector<Waits> waiting;
+  for (int i = 0; i < 45; ++i) {
+    const Waits each{"w-" + std::to_string(i), i % 5 == 3, 2 + i % 3};
+    post("/api/v1/namespaces/ns/pods",
+         fmt::format(
+             R"({{"metadata":{{"name":"{}"}},"spec":{{{}"tolerations":[{{"operator":"Exists"}}],
+             "containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"{}"}}}}}}]}}}})",
+             each.name, each.is_high ? R"("priorityClassName":"high",)" : "", each.cpus));
+    waiting.push_back(each);
+  }
+  settle(std::chrono::seconds(1));
+  std::ranges::stable_partition(waiting, &Waits::is_high);
+  for (int node = 0; !waiting.empty(); ++node) {
+    ASSERT_LT(node, 60) << waiting.front().name << " is still there";
+    const std::string name = "n-" + std::to_string(node);
+    post(
+        "/api/v1/nodes",
+        fmt::format(
+            R"({{"metadata":{{"name":"{}"}},"status":{{"allocatable":{{"cpu":"5","pods":"9"}}}}}})",
+            name));
+    settle(std::chrono::seconds(1));
+    int free = 5;
+    std::erase_if(waiting, [&](const Waits& each) {
+      const bool fits = each.cpus <= free;
+      if (fits) free -= each.cpus;
+      EXPECT_EQ(node_of(each.name), fits ? name : "") << each.name;
+      return fits;
+    });
+    if (node % 8 != 7 || waiting.empty()) continue;
+    settle(std::chrono::seconds(15));
+    for (const Waits& each : waiting)
+      EXPECT_TRUE(why(each.name).starts_with(fmt::format("0/{} nodes", node + 2)))
+          << why(each.name);
+  }
 }
 
 }  // namespace

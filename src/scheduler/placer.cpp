@@ -156,10 +156,8 @@ Placement Placer::place(const WaitingPod& pod) {
   }
   forget_if_freed();
   const PodShapePtr& shape = pod.pod.shape;
-  const bool asks_about_others = shape->wants_company() || shape->has_pod_anti_affinity ||
-                                 cluster_.pods_with_anti_affinity() > 0;
   std::optional<TopologyRules> topology;
-  if (asks_about_others) topology.emplace(cluster_, pod.pod);
+  if (asks_about_others(*shape)) topology.emplace(cluster_, pod.pod);
   if (const auto known = refusals_.find(shape); !topology && known != refusals_.end()) {
     Refusal& refusal = known->second;
     if (refusal.changes != cluster_.changes() && cluster_.node_count() <= kFewNodes)
@@ -177,13 +175,31 @@ Placement Placer::place(const WaitingPod& pod) {
   return refuse(pod, refusals_.emplace(shape, std::move(refusal)).first->second);
 }
 
+bool Placer::asks_about_others(const PodShape& shape) const {
+  return shape.wants_company() || shape.has_pod_anti_affinity ||
+         cluster_.pods_with_anti_affinity() > 0;
+}
+
+bool Placer::pushes_nobody_aside(const WaitingPod& pod, const Refusal& refusal) const {
+  const int64_t priority = pod.pod.priority;
+  return !pod.may_preempt || !cluster_.has_lesser_than(priority) ||
+         (refusal.in_vain && priority <= *refusal.in_vain);
+}
+
+const std::string* Placer::known_refusal(const WaitingPod& pod) const {
+  const bool is_like_its_template = pod.hold.empty() && !pod.has_claims && !pod.is_of_gang() &&
+                                    !asks_about_others(*pod.pod.shape);
+  if (!is_like_its_template || freed_ != cluster_.freed()) return nullptr;
+  const auto known = refusals_.find(pod.pod.shape);
+  if (known == refusals_.end() || !pushes_nobody_aside(pod, known->second)) return nullptr;
+  return &known->second.why;
+}
+
 Placement Placer::refuse(const WaitingPod& pod, Refusal& refusal) {
   Placement out;
   out.why = refusal.why;
   const int64_t priority = pod.pod.priority;
-  if (!pod.may_preempt || !cluster_.has_lesser_than(priority) || is_making_room(pod) ||
-      (refusal.in_vain && priority <= *refusal.in_vain))
-    return out;
+  if (pushes_nobody_aside(pod, refusal) || is_making_room(pod)) return out;
   if (auto plan = plan_preemption(cluster_, pod.pod)) {
     out.nominated = std::move(plan->node);
     out.victims = std::move(plan->victims);

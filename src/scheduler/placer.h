@@ -25,6 +25,9 @@ struct WaitingPod {
   std::string nominated;   // where room is being made for it
   Time created{};          // first come, first served,
   uint64_t arrival = 0;    // also within a second
+  bool has_claims = false;
+  uint64_t refused_at = 0;    // the cluster's count of freed room then
+  bool words_follow = false;  // that it waits has been told, and newer words are on their way
   bool is_of_gang() const { return !pod.gang.empty() && gang_least > 1; }
 };
 
@@ -42,6 +45,9 @@ class Placer {
   Placement place(const WaitingPod& pod);
   // One for each, in their order.
   std::vector<Placement> place_gang(std::span<const WaitingPod* const> members);
+  // Why place() would refuse it, where that is known without a look at any node, and nobody could
+  // be pushed aside for it; else null.
+  const std::string* known_refusal(const WaitingPod& pod) const;
 
  private:
   struct Ranked {
@@ -67,6 +73,8 @@ class Placer {
   std::optional<Ranked> rank(size_t node, const PodShape& shape) const;
   Placement refuse(const WaitingPod& pod, Refusal& refusal);
   bool is_making_room(const WaitingPod& pod) const;
+  bool asks_about_others(const PodShape& shape) const;
+  bool pushes_nobody_aside(const WaitingPod& pod, const Refusal& refusal) const;
   std::string explain(const WaitingPod& pod, const class TopologyRules* topology);
   std::string why_held(const WaitingPod& pod) const;
 

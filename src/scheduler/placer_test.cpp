@@ -1,5 +1,6 @@
 #include "scheduler/placer.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -57,6 +58,10 @@ struct Placed : Placement {
   size_t waiting = 0;  // which of the waiting pods
 };
 
+bool passes_nobody(const WaitingPod&) {
+  return false;
+}
+
 // Each in its turn, in the order decided.
 std::vector<Placed> schedule(Cluster& cluster, std::vector<WaitingPod> pods) {
   WaitingQueue queue;
@@ -67,7 +72,9 @@ std::vector<Placed> schedule(Cluster& cluster, std::vector<WaitingPod> pods) {
   Placer placer(cluster);
   std::vector<Placed> out;
   std::optional<WaitingQueue::Place> reached;
-  for (auto turn = queue.next(reached); !turn.empty(); turn = queue.next(reached)) {
+  while (true) {
+    const auto [turn, passed_by, is_end] = queue.next(reached, passes_nobody, 1);
+    if (is_end) break;
     std::vector<Placement> placed{Placement{}};
     if (turn.front()->is_of_gang()) {
       placed = placer.place_gang(turn);
@@ -372,6 +379,7 @@ TEST(Schedule, WhatIsRememberedChangesNoDecision) {
       pod("h", "{cpu: '1'}", "{}", 5),
       pod("x", "{cpu: 100m}", kApart),
   };
+  size_t known_refusals = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);
     Cluster kept, fresh;
@@ -398,7 +406,15 @@ TEST(Schedule, WhatIsRememberedChangesNoDecision) {
       } else {
         PodText text = templates[random.below(templates.size())];
         text.name += std::to_string(step);
-        const Placement one = remembers.place(waiting_pod(kept, text));
+        const WaitingPod waiting = waiting_pod(kept, text);
+        const std::string* refused = remembers.known_refusal(waiting);
+        const std::string known = refused != nullptr ? *refused : "";
+        const Placement one = remembers.place(waiting);
+        if (refused != nullptr) {
+          ASSERT_EQ(one.node, "") << "seed " << seed << ", step " << step << ": " << known;
+          ASSERT_TRUE(one.victims.empty()) << "seed " << seed << ", step " << step;
+          ++known_refusals;
+        }
         const Placement other = Placer(fresh).place(waiting_pod(fresh, text));
         ASSERT_EQ(one.node, other.node) << "seed " << seed << ", step " << step;
         ASSERT_EQ(one.why, other.why) << "seed " << seed << ", step " << step;
@@ -407,6 +423,7 @@ TEST(Schedule, WhatIsRememberedChangesNoDecision) {
       }
     }
   }
+  EXPECT_GT(known_refusals, 100U) << "refusals that were known beforehand";
 }
 
 struct TurnCase {
@@ -438,8 +455,10 @@ TEST(WaitingQueue, Turns) {
       queue.add(one);
     std::string turns;
     std::optional<WaitingQueue::Place> reached;
-    for (auto turn = queue.next(reached); !turn.empty(); turn = queue.next(reached)) {
-      for (const WaitingPod* one : turn)
+    while (true) {
+      const WaitingQueue::Turn turn = queue.next(reached, passes_nobody, 1);
+      if (turn.is_end) break;
+      for (const WaitingPod* one : turn.pods)
         turns += (turns.empty() || turns.back() == '|' ? "" : " ") + one->pod.name;
       turns += '|';
     }
@@ -448,6 +467,40 @@ TEST(WaitingQueue, Turns) {
       queue.remove(one);
     EXPECT_TRUE(queue.empty()) << each.about;
   }
+}
+
+// Of three templates two are passed by: the others have their turns in the same order, nobody is
+// left out, and what is passed by at once is bounded.
+TEST(WaitingQueue, PassesByWhoWouldBeRefused) {
+  Cluster cluster;
+  std::vector<WaitingPod> pods;
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = fmt::format("{}-{}", "abc"[i % 3], i);
+    pods.push_back(waiting_pod(cluster, pod(name.c_str(), "{}", "{}", i % 4)));
+    pods.back().arrival = static_cast<uint64_t>(i);
+  }
+  WaitingQueue queue;
+  for (const WaitingPod& one : pods)
+    queue.add(one);
+  std::vector<std::string> expected, turns;
+  for (int priority = 3; priority >= 0; --priority) {
+    for (int i = 0; i < 60; ++i) {
+      if (i % 4 == priority && i % 3 == 1) expected.push_back(fmt::format("b-{}", i));
+    }
+  }
+  std::optional<WaitingQueue::Place> reached;
+  size_t passed_by = 0;
+  while (true) {
+    const WaitingQueue::Turn turn = queue.next(
+        reached, [](const WaitingPod& one) { return !one.pod.name.starts_with('b'); }, 2);
+    passed_by += turn.passed_by;
+    EXPECT_LE(turn.passed_by, 2U);
+    if (turn.is_end) break;
+    for (const WaitingPod* one : turn.pods)
+      turns.push_back(one->pod.name);
+  }
+  EXPECT_EQ(turns, expected);
+  EXPECT_EQ(passed_by, 40U);
 }
 
 }  // namespace

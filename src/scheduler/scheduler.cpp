@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/search.h"
 #include "base/strings.h"
+#include "client/status_update.h"
 #include "scheduler/claims.h"
 
 namespace yard {
@@ -20,7 +21,8 @@ constexpr size_t kNodeName = 0, kPhase = 6;
 constexpr std::string_view kGang = "trainyard.dev/gang", kGangSize = "trainyard.dev/gang-size";
 constexpr std::string_view kJobRole = "training.kubeflow.org/job-role";
 // What a visit to the loop may cost: a turn costs one, one that has to look at every node more.
-constexpr size_t kAtATime = 128, kLookAtAllNodes = 16;
+// Of those that are passed by many cost as little.
+constexpr size_t kAtATime = 128, kLookAtAllNodes = 16, kPassedByAtOnce = 64;
 constexpr size_t kMostBindings = 1024;  // under way: the rest waits for them
 // The words about a pod that waits follow what happens on the nodes, but not every second: others
 // are written beside it.
@@ -63,15 +65,17 @@ WaitingPod waiting_pod(const Json& tree, const Object& object, Cluster& cluster)
   return out;
 }
 
-// The pod with a condition set and the others as they were.
-Json with_condition(const Json& pod, Json condition) {
-  Json out = pod;
+// A pod's status with a condition set and the others as they were.
+JsonObject status_with(const Json& pod, Json condition) {
+  JsonObject out;
+  if (const Json* status = find(pod, "status"); status != nullptr && status->is_object())
+    out = status->get_object();
   JsonArray conditions;
   for (const Json& each : list_at(pod, {"status", "conditions"})) {
     if (text_at(each, {"type"}) != text_at(condition, {"type"})) conditions.push_back(each);
   }
   conditions.push_back(std::move(condition));
-  object_at(out.get_object(), "status")["conditions"] = std::move(conditions);
+  out["conditions"] = std::move(conditions);
   return out;
 }
 
@@ -164,8 +168,9 @@ void Scheduler::hear_waiting(const ObjectEvent& event, const std::string& uid) {
   waiting.pod = waiting_pod(tree, object, cluster_);
   waiting.pod.arrival = arrival;
   waiting.claims = claim_names(tree);
+  waiting.pod.has_claims = !waiting.claims.empty();
+  waiting.pod.words_follow = !waiting.unsaid.empty();
   waiting.gated = !list_at(tree, {"spec", "schedulingGates"}).empty();
-  waiting.refused_at = 0;
   if (waiting.gated) return say_gated(waiting);
   if (waiting.binding) return;
   queue_.add(waiting.pod);
@@ -193,30 +198,33 @@ void Scheduler::take_turns() {
     look_again_ = company_missed_ = false;
     reached_.reset();
   }
+  const auto passes = [this](const WaitingPod& pod) { return passes_by(pod); };
   for (size_t cost = 0; cost < kAtATime;) {
     if (bindings_ >= kMostBindings) return;  // the next one that ends goes on
-    const Turn turn = queue_.next(reached_);
-    if (turn.empty()) {
+    const WaitingQueue::Turn turn = queue_.next(reached_, passes, kPassedByAtOnce);
+    if (turn.is_end) {
       in_pass_ = false;
       break;
     }
-    cost += take_turn(turn);
+    cost += turn.pods.empty() ? 1 : take_turn(turn.pods);
   }
   go_on();
 }
 
-// They were refused, and nothing has come free since.
-bool Scheduler::changes_nothing(const Turn& turn) const {
-  return std::ranges::all_of(turn, [&](const WaitingPod* pod) {
-    const Waiting& waiting = waiting_.at(pod->pod.uid);
-    return waiting.refused_at == cluster_.freed() && waiting.claims.empty() &&
-           !pod->pod.shape->wants_company();
-  });
+// It was refused, and nothing has come free since.
+bool Scheduler::was_refused(const WaitingPod& pod) const {
+  return pod.refused_at == cluster_.freed() && !pod.has_claims && !pod.pod.shape->wants_company();
+}
+
+// One of its template was refused, and so would it be; its words are seen to.
+bool Scheduler::passes_by(const WaitingPod& pod) const {
+  return was_refused(pod) ||
+         (pod.words_follow && pod.nominated.empty() && placer_.known_refusal(pod) != nullptr);
 }
 
 // What it cost.
 size_t Scheduler::take_turn(const Turn& turn) {
-  if (changes_nothing(turn)) return 1;
+  if (std::ranges::all_of(turn, [&](const WaitingPod* pod) { return was_refused(*pod); })) return 1;
   std::vector<std::string> uids;
   for (const WaitingPod* pod : turn) {
     Waiting& waiting = waiting_.at(pod->pod.uid);
@@ -241,7 +249,7 @@ void Scheduler::act(const Placement& placement, Waiting& waiting) {
     return waiting.unbound.empty() ? bind(waiting, placement.node)
                                    : select_node(waiting, placement.node);
   }
-  waiting.refused_at = cluster_.freed();
+  waiting.pod.refused_at = cluster_.freed();
   if (waiting.pod.pod.shape->wants_company()) company_missed_ = true;
   for (const std::string& victim : placement.victims)
     evict(victim, waiting, placement.nominated);
@@ -324,21 +332,21 @@ Json Scheduler::unscheduled(const char* reason, const std::string& message) cons
 }
 
 void Scheduler::say_gated(const Waiting& waiting) {
-  const Json tree = waiting.object->tree();
+  const SharedJson tree = client_.tree(waiting.object);
   if (!condition_status(tree, "PodScheduled").empty()) return;
-  client_.submit(
-      {ClientWrite::Verb::UpdateStatus, kPod, std::string(waiting.object->ns()),
-       std::string(waiting.object->name()),
-       with_condition(tree,
-                      unscheduled("SchedulingGated",
-                                  "Scheduling is blocked due to non-empty scheduling gates"))},
-      [](const Result<ObjectPtr>&) {});
+  Json status = status_with(
+      tree,
+      unscheduled("SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates"));
+  client_.submit({ClientWrite::Verb::UpdateStatus, kPod, std::string(waiting.object->ns()),
+                  std::string(waiting.object->name()), status_update(tree, std::move(status))},
+                 [](const Result<ObjectPtr>&) {});
 }
 
 void Scheduler::say_why(Waiting& waiting, const Placement& placement) {
   const bool is_news = waiting.said != placement.why;
   if (!is_news && placement.nominated.empty()) {
     waiting.unsaid.clear();
+    waiting.pod.words_follow = false;
   } else if (waiting.said.empty() || !placement.nominated.empty() ||
              loop_.now() >= waiting.said_at + kSayAgainAfter) {
     write_why(waiting, placement.why, placement.nominated);
@@ -350,6 +358,7 @@ void Scheduler::say_why(Waiting& waiting, const Placement& placement) {
 void Scheduler::say_later(Waiting& waiting, const std::string& why) {
   const bool is_listed = !waiting.unsaid.empty();
   waiting.unsaid = why;
+  waiting.pod.words_follow = true;
   if (is_listed) return;
   to_say_.emplace_back(waiting.object->uid());
   if (say_timer_ == 0) say_timer_ = loop_.after(kSayAgainAfter, [this] { say_due(); });
@@ -359,8 +368,15 @@ void Scheduler::say_due() {
   say_timer_ = 0;
   for (size_t said = 0; said < kSayAtATime && !to_say_.empty(); to_say_.pop_front()) {
     const auto found = waiting_.find(to_say_.front());
-    if (found == waiting_.end() || found->second.unsaid.empty() || found->second.binding) continue;
-    write_why(found->second, std::string(found->second.unsaid), "");
+    if (found == waiting_.end() || found->second.unsaid.empty()) continue;
+    Waiting& waiting = found->second;
+    // What is known of its template is newer than when it had its own turn.
+    const std::string* newest = placer_.known_refusal(waiting.pod);
+    const std::string why = newest != nullptr ? *newest : waiting.unsaid;
+    waiting.unsaid.clear();
+    waiting.pod.words_follow = false;
+    if (waiting.binding || why == waiting.said) continue;
+    write_why(waiting, why, "");
     ++said;
   }
   if (!to_say_.empty()) say_timer_ = loop_.after(kSayPause, [this] { say_due(); });
@@ -371,16 +387,17 @@ void Scheduler::write_why(Waiting& waiting, const std::string& why, const std::s
   waiting.said = why;
   waiting.said_at = loop_.now();
   waiting.unsaid.clear();
-  const Json tree = waiting.object->tree();
-  Json object = with_condition(tree, unscheduled("Unschedulable", why));
+  waiting.pod.words_follow = false;
+  const SharedJson tree = client_.tree(waiting.object);
+  JsonObject status = status_with(tree, unscheduled("Unschedulable", why));
   if (!nominated.empty()) {
     waiting.pod.nominated = nominated;
-    object_at(object.get_object(), "status")["nominatedNodeName"] = nominated;
+    status["nominatedNodeName"] = nominated;
   }
   if (is_news)
     events_.record(kPod, *waiting.object, {EventNote::Type::Warning, "FailedScheduling", why});
   client_.submit({ClientWrite::Verb::UpdateStatus, kPod, std::string(waiting.object->ns()),
-                  std::string(waiting.object->name()), std::move(object)},
+                  std::string(waiting.object->name()), status_update(tree, std::move(status))},
                  [](const Result<ObjectPtr>&) {});
 }
 
@@ -390,11 +407,11 @@ void Scheduler::evict(const std::string& victim, const Waiting& for_whom, const 
   const ObjectPtr object = pod != nullptr ? client_.get(kPod, pod->ns, pod->name) : ObjectPtr();
   if (object == nullptr || object->uid() != victim) return;
   cluster_.set_ending(victim);
-  const Json tree = object->tree();
+  const SharedJson tree = client_.tree(object);
   events_.record(kPod, *object,
                  {EventNote::Type::Normal, "Preempted",
                   fmt::format("Preempted by pod {} on node {}", for_whom.pod.pod.uid, node)});
-  Json marked = with_condition(
+  Json marked = status_with(
       tree, JsonObject{
                 {"type", "DisruptionTarget"},
                 {"status", "True"},
@@ -403,13 +420,14 @@ void Scheduler::evict(const std::string& victim, const Waiting& for_whom, const 
                 {"reason", "PreemptionByScheduler"},
                 {"message", "default-scheduler: preempting to accommodate a higher priority pod"}});
   const std::string ns(object->ns()), name(object->name());
-  client_.submit({ClientWrite::Verb::UpdateStatus, kPod, ns, name, std::move(marked)},
-                 [this, alive = alive_, ns, name, victim](const Result<ObjectPtr>&) {
-                   if (!*alive) return;
-                   const Json options = JsonObject{{"preconditions", JsonObject{{"uid", victim}}}};
-                   client_.submit({ClientWrite::Verb::Delete, kPod, ns, name, options},
-                                  [](const Result<ObjectPtr>&) {});
-                 });
+  client_.submit(
+      {ClientWrite::Verb::UpdateStatus, kPod, ns, name, status_update(tree, std::move(marked))},
+      [this, alive = alive_, ns, name, victim](const Result<ObjectPtr>&) {
+        if (!*alive) return;
+        const Json options = JsonObject{{"preconditions", JsonObject{{"uid", victim}}}};
+        client_.submit({ClientWrite::Verb::Delete, kPod, ns, name, options},
+                       [](const Result<ObjectPtr>&) {});
+      });
 }
 
 }  // namespace yard

@@ -40,10 +40,9 @@ class Scheduler {
     std::vector<std::string> claims;   // PersistentVolumeClaims it names
     std::vector<std::string> unbound;  // of those, the ones that wait to hear of a node
     bool binding = false;              // a write is under way
-    uint64_t refused_at = 0;           // the cluster's count of freed room then
     std::string said;                  // why it waits, as last written,
     Time said_at{};
-    std::string unsaid;  // and as it is now, where that is to be written later
+    std::string unsaid;  // and as it is since, where that is to be written later
   };
   using Turn = std::vector<const WaitingPod*>;
 
@@ -55,7 +54,8 @@ class Scheduler {
   void go_on();
   void take_turns();
   size_t take_turn(const Turn& turn);
-  bool changes_nothing(const Turn& turn) const;
+  bool was_refused(const WaitingPod& pod) const;
+  bool passes_by(const WaitingPod& pod) const;
   void act(const Placement& placement, Waiting& waiting);
   void bind(Waiting& pod, const std::string& node);
   void judge_claims_of(Waiting& waiting);

@@ -30,23 +30,34 @@ void WaitingQueue::remove(const WaitingPod& pod) {
   if (gang->second.empty()) gangs_.erase(gang);
 }
 
-std::vector<const WaitingPod*> WaitingQueue::next(std::optional<Place>& reached) const {
+WaitingQueue::Turn WaitingQueue::next(std::optional<Place>& reached,
+                                      const std::function<bool(const WaitingPod&)>& passes_by,
+                                      size_t most) const {
+  Turn out;
   for (auto at = reached ? pods_.upper_bound(*reached) : pods_.begin(); at != pods_.end(); ++at) {
-    reached = at->first;
     const WaitingPod& pod = *at->second;
-    if (!pod.is_of_gang()) return {&pod};
+    if (!pod.is_of_gang()) {
+      if (!passes_by(pod)) {
+        out.pods = {&pod};
+      } else if (++out.passed_by < most) {
+        continue;
+      }
+      reached = at->first;
+      return out;
+    }
     const std::set<Place>& members = gangs_.at(gang_key(pod));
     if (*members.begin() != at->first) continue;  // had its turn with the first
-    std::vector<const WaitingPod*> out;
+    reached = at->first;
     for (const Place& place : members)
-      out.push_back(pods_.at(place));
+      out.pods.push_back(pods_.at(place));
     // Where not all have room, those without the leader would only wait for it.
-    std::ranges::stable_sort(out, std::greater<>(), [](const WaitingPod* member) {
+    std::ranges::stable_sort(out.pods, std::greater<>(), [](const WaitingPod* member) {
       return std::pair(member->pod.priority, member->leads);
     });
     return out;
   }
-  return {};
+  out.is_end = true;
+  return out;
 }
 
 }  // namespace yard

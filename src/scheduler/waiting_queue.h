@@ -2,6 +2,7 @@
 // Who waits for a node, in the order of their turns: the higher priority first, then who came
 // first. A gang has one turn, that of its first member.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,9 +27,16 @@ class WaitingQueue {
   void add(const WaitingPod& pod);
   void remove(const WaitingPod& pod);  // nothing happens where it is not there
   bool empty() const { return pods_.empty(); }
-  // Whose turn comes next after `reached` (nothing: from the start), which moves on: a pod, or the
-  // members of a gang, its leader first. Empty: all had theirs.
-  std::vector<const WaitingPod*> next(std::optional<Place>& reached) const;
+  struct Turn {
+    std::vector<const WaitingPod*> pods;  // one, or the members of a gang, its leader first
+    size_t passed_by = 0;
+    bool is_end = false;  // all had theirs
+  };
+  // Whose turn comes next after `reached` (nothing: from the start), which moves on. Pods of no
+  // gang that `passes_by` is true of have none; after `most` of them it ends without one, to be
+  // asked again.
+  Turn next(std::optional<Place>& reached, const std::function<bool(const WaitingPod&)>& passes_by,
+            size_t most) const;
 
  private:
   std::map<Place, const WaitingPod*> pods_;
