@@ -33,17 +33,16 @@ ShimTemplate::~ShimTemplate() {
 }
 
 void ShimTemplate::end() {
+  // It ends when nobody can ask it any more, and its spare with it: what it has told until then is
+  // still heard, so that nobody is left who was forked a moment ago.
+  if (socket_ >= 0) shutdown(socket_, SHUT_WR);
+  if (const int child = std::exchange(child_, 0); child > 0) waitpid(child, nullptr, 0);
   if (socket_ >= 0) {
     for (auto said = receive(MSG_DONTWAIT); said && note_spare(*said);)
       said = receive(MSG_DONTWAIT);
-    close(socket_);
+    close(std::exchange(socket_, -1));
   }
-  socket_ = -1;
-  // It ends when its socket does, and its spare with it.
-  for (int* child : {&child_, &spare_}) {
-    if (*child > 0) waitpid(*child, nullptr, 0);
-    *child = 0;
-  }
+  if (const int spare = std::exchange(spare_, 0); spare > 0) waitpid(spare, nullptr, 0);
 }
 
 Result<void> ShimTemplate::open() {

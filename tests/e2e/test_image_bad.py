@@ -167,7 +167,7 @@ def test_a_full_disk_is_said_and_nothing_is_half_kept(own_yard, played):
         own_yard.down()
     finally:
         own_yard.end()
-        subprocess.run(["umount", images], check=True)
+        eventually(lambda: subprocess.run(["umount", images], capture_output=True).returncode == 0, about="umount")
 
 
 def test_two_pods_of_one_image_ask_the_registry_once(own_yard, played):

@@ -339,7 +339,7 @@ def test_where_the_disk_takes_no_upper_layer_what_is_written_stays_in_memory(own
         own_yard.down()
     finally:
         own_yard.end()
-        subprocess.run(["umount", own_yard.state], check=True)
+        eventually(lambda: subprocess.run(["umount", own_yard.state], capture_output=True).returncode == 0, about="umount")
     assert mounts_of(own_yard) == []
 
 

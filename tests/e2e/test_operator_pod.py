@@ -42,7 +42,8 @@ def test_its_log_is_the_servers(yard, namespace):
         assert said.splitlines()[0] == stream.readline().rstrip("\n")
     assert len(kubectl("logs", name, "--tail=1").out.splitlines()) == 1
     # What the controllers do next is heard by whoever follows.
-    with kubectl.stream("logs", "-f", "--tail=0", name) as stream:
+    with kubectl.stream("logs", "-f", "--tail=1", name) as stream:
+        assert stream.line()  # it follows by now
         other = Kubectl(kubectl.path, kubectl.minor, yard, namespace)
         job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "heard"}, "spec": {
             "pytorchReplicaSpecs": {"Master": {"replicas": 1, "restartPolicy": "Never", "template": {"spec": {
