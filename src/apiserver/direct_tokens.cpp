@@ -24,11 +24,11 @@ Result<IssuedToken> issued(const Result<Json>& answer, Time now) {
 
 void DirectTokens::request_token(const TokenWanted& wanted,
                                  std::function<void(Result<IssuedToken>)> done) {
-  auto answer =
-      issued(answer_token_request(store_, *tokens_,
-                                  {wanted.ns, wanted.service_account, loop_.now(), ids_.uuid()},
-                                  token_request(wanted)),
-             loop_.now());
+  auto answer = issued(answer_token_request(store_, *tokens_,
+                                            {wanted.ns, wanted.service_account, loop_.now(),
+                                             ids_.uuid(), wanted.node},
+                                            token_request(wanted)),
+                       loop_.now());
   loop_.post(
       [done = std::move(done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
 }

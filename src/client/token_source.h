@@ -16,6 +16,7 @@ struct TokenWanted {
   std::string audience;  // "": the API server itself
   int64_t expiration_seconds = 3600;
   std::string pod, pod_uid;  // the token ends with this pod
+  std::string node;          // where it is to run; the pod may not say it yet
 };
 
 struct IssuedToken {

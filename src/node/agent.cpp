@@ -368,7 +368,7 @@ void Agent::start_pod(Pod& pod, const SharedJson& tree) {
   pod.starting = true;
   if (options_.simulated > 0 || !tokens_.has_tokens_for(tree))
     return launch_beside_outsiders(pod, tree);
-  tokens_.prepare(tree, [this, uid = pod.uid, tree](const Result<void>& ready) {
+  tokens_.prepare(tree, options_.name, [this, uid = pod.uid, tree](const Result<void>& ready) {
     const auto found = pods_.find(uid);
     if (found == pods_.end()) return;
     if (ready) return launch_beside_outsiders(found->second, tree);

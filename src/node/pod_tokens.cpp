@@ -52,9 +52,12 @@ PodTokens::~PodTokens() {
     loop_.cancel(held.timer);
 }
 
-void PodTokens::prepare(const Json& pod, std::function<void(Result<void>)> done) {
+void PodTokens::prepare(const Json& pod, const std::string& node,
+                        std::function<void(Result<void>)> done) {
   std::vector<TokenWanted> wanted = wanted_tokens(pod);
   if (source_ == nullptr || wanted.empty()) return done({});
+  for (TokenWanted& each : wanted)
+    each.node = node;
   const std::string uid(text_at(pod, {"metadata", "uid"}));
   held_[uid].wanted = std::move(wanted);
   request(uid, std::move(done));
@@ -63,7 +66,8 @@ void PodTokens::prepare(const Json& pod, std::function<void(Result<void>)> done)
 void PodTokens::adopt(const Json& pod) {
   if (source_ == nullptr || wanted_tokens(pod).empty()) return;
   const std::string uid(text_at(pod, {"metadata", "uid"}));
-  prepare(pod, [this, uid](const Result<void>& ready) {
+  const std::string node(text_at(pod, {"spec", "nodeName"}));
+  prepare(pod, node, [this, uid](const Result<void>& ready) {
     if (ready) return renewed_(uid);
     renew_after(uid, kRetry);
   });

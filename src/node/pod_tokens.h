@@ -30,8 +30,9 @@ class PodTokens {
   bool has_tokens_for(const Json& pod) const {
     return source_ != nullptr && !wanted_tokens(pod).empty();
   }
-  // Calls `done` when the pod's tokens are there: at once when it mounts none.
-  void prepare(const Json& pod, std::function<void(Result<void>)> done);
+  // Calls `done` when the pod's tokens are there: at once when it mounts none. They name `node`,
+  // where the pod runs or is being bound to.
+  void prepare(const Json& pod, const std::string& node, std::function<void(Result<void>)> done);
   // A pod of an earlier server: its tokens are renewed now, since nobody knows how old they are.
   void adopt(const Json& pod);
   std::string token(std::string_view uid, std::string_view audience, int64_t seconds) const;

@@ -48,7 +48,7 @@ struct World {
   std::optional<Result<void>> ready;
   void prepare(const Json& of) {
     ready.reset();
-    tokens.prepare(of, [this](const Result<void>& outcome) { ready = outcome; });
+    tokens.prepare(of, "n", [this](const Result<void>& outcome) { ready = outcome; });
     loop.advance(seconds(1));
   }
 };
@@ -118,7 +118,8 @@ TEST(PodTokens, ARefusalIsTold) {
   EXPECT_FALSE(*world.ready);
   PodTokens none(nullptr, world.loop, [](const std::string&) {});
   bool called = false;
-  none.prepare(pod(kToken), [&](const Result<void>& outcome) { called = outcome.has_value(); });
+  none.prepare(pod(kToken), "n",
+               [&](const Result<void>& outcome) { called = outcome.has_value(); });
   EXPECT_TRUE(called) << "without a source nothing is waited for";
 }
 

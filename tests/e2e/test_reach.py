@@ -179,7 +179,7 @@ def test_debug_sees_the_processes_of_its_target(yard, kubectl):
 
     def said(name):
         status = {one["name"]: one for one in kubectl.json("get", "pod", "host")["status"].get("ephemeralContainerStatuses", [])}
-        assert status[name]["state"]["terminated"]["exitCode"] == 0
+        assert status.get(name, {}).get("state", {}).get("terminated", {}).get("exitCode") == 0, status
         return kubectl("logs", "host", "-c", name).out.splitlines()
     first, own = eventually(lambda: said("beside"))
     assert first.strip() == "the-trainer 1000" and int(own) > 1

@@ -1,5 +1,7 @@
 """A pod is made ready while its binding is on its way to the disk (node/agent_binding.cpp). Here that way is long: each sync of
 the store takes a quarter of a second more."""
+import base64
+import json
 import os
 
 from harness import eventually, processes_naming
@@ -77,3 +79,13 @@ def test_a_pod_deleted_before_its_binding_is_stored(own_yard, tmp_path):
     assert not any(uid in folder for folder in os.listdir(os.path.join(own_yard.state, "logs"))) or name in noted_starts(tmp_path)
     own_yard.down()
     assert own_yard.leftovers() == []
+
+
+def test_its_token_names_the_node_it_is_being_bound_to(own_yard):
+    up_slowly(own_yard)
+    own_yard.create(PODS, shell("told", "cat /var/run/secrets/kubernetes.io/serviceaccount/token"))
+    eventually(lambda: own_yard.request("GET", f"{PODS}/told").json["status"]["phase"] == "Succeeded", about="its end")
+    claims = own_yard.request("GET", f"{PODS}/told/log").text.split(".")[1]
+    told = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["kubernetes.io"]
+    node = own_yard.request("GET", "/api/v1/nodes").json["items"][0]["metadata"]
+    assert told["node"] == {"name": node["name"], "uid": node["uid"]}, told

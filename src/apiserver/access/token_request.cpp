@@ -91,7 +91,8 @@ Result<void> bind(TokenClaims& claims, const Store& store, const TokenRequestCon
                              "different serviceaccount name.",
                              quoted(context.account)));
   }
-  const std::string node(pod->fields()[kNodeField]);
+  std::string node(pod->fields()[kNodeField]);
+  if (node.empty()) node = context.node;
   const ObjectPtr on = node.empty() ? nullptr : store.get(Key{"nodes", "", node});
   if (on != nullptr) claims.node = BoundObject{node, std::string(on->uid())};
   return {};

@@ -55,6 +55,7 @@ struct TokenRequestContext {
   std::string ns, account;
   Time now;
   std::string token_id;
+  std::string node = {};  // of a pod that is being bound: as its own node says
 };
 Result<Json> answer_token_request(const Store& store, const Tokens& tokens,
                                   const TokenRequestContext& context, const Json& request);
