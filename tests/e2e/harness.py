@@ -82,6 +82,11 @@ def eventually(claim, deadline_s=PATIENCE_S, about=""):
         time.sleep(POLL_EVERY_S)
 
 
+def unmount(path):
+    """Whoever was killed a moment ago may still hold it."""
+    eventually(lambda: subprocess.run(["umount", path], capture_output=True, check=False).returncode == 0, about="umount")
+
+
 @dataclasses.dataclass
 class Response:
     status: int

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import Kubectl, eventually, newest_kubectl
+from harness import Kubectl, eventually, newest_kubectl, unmount
 from pods import shell, status
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -30,7 +30,7 @@ def small_disk(own_yard):
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m" + owner, "yard-e2e", own_yard.state], check=True)
     yield own_yard
     own_yard.end()
-    eventually(lambda: subprocess.run(["umount", own_yard.state], capture_output=True).returncode == 0, about="umount")
+    unmount(own_yard.state)
 
 
 def fill(folder):

@@ -7,7 +7,7 @@ import tarfile
 
 import pytest
 
-from harness import eventually
+from harness import eventually, unmount
 from registries import (GZIP_LAYER, Image, PlayedRegistry, assembled, busybox_image, busybox_layer, digest_of, image_of,
                         tar_of, up_with)
 
@@ -167,7 +167,7 @@ def test_a_full_disk_is_said_and_nothing_is_half_kept(own_yard, played):
         own_yard.down()
     finally:
         own_yard.end()
-        eventually(lambda: subprocess.run(["umount", images], capture_output=True).returncode == 0, about="umount")
+        unmount(images)
 
 
 def test_two_pods_of_one_image_ask_the_registry_once(own_yard, played):

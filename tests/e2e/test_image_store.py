@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import BINARY, eventually
+from harness import BINARY, eventually, unmount
 from registries import BUSYBOX, TOOLS, busybox_image, busybox_layer, image_of, need
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -339,7 +339,7 @@ def test_where_the_disk_takes_no_upper_layer_what_is_written_stays_in_memory(own
         own_yard.down()
     finally:
         own_yard.end()
-        eventually(lambda: subprocess.run(["umount", own_yard.state], capture_output=True).returncode == 0, about="umount")
+        unmount(own_yard.state)
     assert mounts_of(own_yard) == []
 
 
